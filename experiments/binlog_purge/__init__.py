@@ -1,1 +1,1 @@
-"""Does removing binary logs stall writers, and does it depend on the size of the files?"""
+"""Effect of a purge of binary logs on writers, and its dependence on the size of the files."""

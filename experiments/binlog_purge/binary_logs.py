@@ -26,9 +26,9 @@ from .experiment import PreparedFiles
 
 _TABLE = f"{DATABASE}.filler"
 _STATEMENT = 256 * KIB
-"""What one statement adds to the binary log."""
+"""Bytes that one statement adds to the binary log."""
 _SYNCED = MIB
-"""While files are made, so much is written between two syncs."""
+"""Bytes written between two syncs while files are made."""
 _BLOCK = 4096
 """max_binlog_size is a multiple of it."""
 _A_DAY = 86_400
@@ -39,7 +39,7 @@ _PATIENCE = 300.0
 """Seconds that a removal may take."""
 _SOMETIMES = 500
 _TO_REMOVE = ".~rec~"
-"""How the name of the list ends in which a server has the files that it is about to make or to remove."""
+"""Suffix of the server's list of files that it is about to make or to purge."""
 _EXTENTS = re.compile(r": (\d+) extents? found")
 
 FILLER = (
@@ -49,12 +49,15 @@ FILLER = (
 """The statements after which the table is there whose updates fill binary logs."""
 
 _FILLING = [f"UPDATE {_TABLE} SET n = {value} /* {'x' * _STATEMENT} */ WHERE id = 1" for value in range(2)]
-"""By turns, each changes its row. A statement is in the log whole, and servers read a comment faster than a value."""
+"""Statements that take turns, so that each changes its row.
+
+The log has them whole; servers parse comments faster than values.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class RemovalMoments:
-    """When a removal began and ended, in seconds of the monotonic clock."""
+    """Beginning and end of a purge, in seconds of the monotonic clock."""
 
     began: float
     ended: float
@@ -68,9 +71,10 @@ class BinaryLogs:
         self._data = data
 
     def write(self, file_size: int, count: int, follow: Callable[[int], None]) -> tuple[list[Path], float]:
-        """Have so many full files and an empty one after them, and none before; the full ones, and the seconds that took.
+        """Make `count` full files, an empty one after them and none before. Return the full files and the seconds.
 
-        The server writes them, statement by statement, and syncs after each MiB. `follow` is told how many bytes are there.
+        The server writes them, statement by statement, and syncs after each MiB. `follow` is told the bytes written
+        so far.
         """
         with self._connection.cursor() as cursor:
             cursor.execute("SET SESSION binlog_format = 'STATEMENT'")
@@ -111,10 +115,10 @@ class BinaryLogs:
             os.utime(file, (written, written))
 
     def rotate(self, files: Sequence[Path], look: Callable[[], None]) -> RemovalMoments:
-        """Have the next commit rotate the binary log, and wait until the server has removed the expired `files`.
+        """Make the next commit rotate the binary log, and wait until the server has purged the expired `files`.
 
-        The removal begins with the file that the server rotates to, and ends when its list of files to remove is gone
-        too. `look` is called every now and then. Raises `LabError` if it takes longer than minutes.
+        The purge begins with the file that the server rotates to, and ends when the server's list of files to purge
+        is gone, too. `look` is called every now and then. Raises `LabError` if the purge takes minutes.
         """
         active = self._data / self._there()[-1]
         following = active.with_name(f"{active.stem}.{int(active.suffix[1:]) + 1:06}")
@@ -129,7 +133,7 @@ class BinaryLogs:
         return RemovalMoments(began, ended)
 
     def _begin_anew(self, cursor: Cursor) -> None:
-        """Have one file alone, and nothing in it yet."""
+        """Reduce the binary logs to one empty file."""
         cursor.execute("FLUSH BINARY LOGS")
         newest, deadline = self._there()[-1], now().monotonic + _PATIENCE
         while True:
@@ -174,7 +178,7 @@ def expiry(known: Mapping[str, str]) -> dict[str, int]:
 
 
 def forget(files: Sequence[Path]) -> None:
-    """Have nothing of these files in the page cache; as root of their block lists neither."""
+    """Drop these files from the page cache; as root, their block lists, too."""
     if drop_page_cache():
         return
     for file in files:
@@ -187,7 +191,7 @@ def forget(files: Sequence[Path]) -> None:
 
 
 def prepared(files: Sequence[Path], seconds: float) -> PreparedFiles:
-    """How these files lie there."""
+    """Return size, extents and cached bytes of these files."""
     extents = [_extents(file) for file in files]
     return PreparedFiles(
         bytes=tuple(file.stat().st_size for file in files),
@@ -198,7 +202,7 @@ def prepared(files: Sequence[Path], seconds: float) -> PreparedFiles:
 
 
 def extents_in(said: str) -> int | None:
-    """How many extents filefrag has found; None if it says none."""
+    """Return the number of extents in filefrag's output; None if it has none."""
     match = _EXTENTS.search(said)
     return None if match is None else int(match[1])
 

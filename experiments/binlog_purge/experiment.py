@@ -42,7 +42,7 @@ _SMALLEST_FILE, _LARGEST_FILE = 512 * KIB, GIB
 _SHORTEST = 1.0
 _POOL, _REDO = 128 * MIB, 128 * MIB
 _SERVER = 2 * GIB
-"""What an instance takes beside its binary logs."""
+"""Bytes that an instance needs beside its binary logs."""
 _WARM_UP = 2.0
 _AFTERWARDS = 1.0
 """Seconds for which clients are looked at after a removal, however long it took."""
@@ -52,12 +52,12 @@ _NEARLY_ALL = 0.9
 
 
 class Removal(StrEnum):
-    """How the files are removed."""
+    """Trigger of the purge."""
 
     PURGE = "purge"
-    """By PURGE BINARY LOGS TO on a connection of its own."""
+    """PURGE BINARY LOGS TO on a connection of its own."""
     ROTATION = "rotation"
-    """As expired, by the commit that makes the server rotate its binary log: as in the published case."""
+    """Expiry of the files at a commit that rotates the binary log, as in the published case."""
 
 
 class Server(PlannedGroup, frozen=True, kw_only=True):
@@ -86,7 +86,7 @@ class Server(PlannedGroup, frozen=True, kw_only=True):
 
 
 class Removing(PlannedStep, frozen=True, kw_only=True):
-    """One removal."""
+    """A purge to measure."""
 
     removal: Annotated[
         Removal,
@@ -103,7 +103,7 @@ class Removing(PlannedStep, frozen=True, kw_only=True):
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for the whole run; sizes in bytes, times in seconds."""
+    """Conditions of the whole run; sizes in bytes, times in seconds."""
 
     purged: Annotated[
         int, Option("Size of all files that are removed at once: the same, whatever theirs is.", parse_size, "2G")
@@ -117,29 +117,32 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PreparedFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """The files that are removed, as they lie there before."""
+    """Files to purge, in their state before the purge."""
 
     bytes: tuple[int, ...]
-    """Of each file."""
+    """Size of each file in bytes."""
     extents: tuple[int, ...] | None
-    """Of each file, by filefrag; None where this machine does not say."""
+    """Extents of each file, by filefrag; None where this machine does not report them."""
     cached_bytes: int | None
-    """Of all files in the page cache, by fincore; None where this machine does not say."""
+    """Bytes of all files in the page cache, by fincore; None where this machine does not report them."""
     seconds: float
-    """That the server took to write them."""
+    """Seconds that the server took to write the files."""
 
 
 class RemovalTimes(msgspec.Struct, frozen=True, kw_only=True):
-    """The removal itself."""
+    """Duration of a purge, and its effect on commits."""
 
     seconds: float
-    """From the statement to its answer; at a rotation, from the new file to when the server is done with its list of files to remove."""
+    """Seconds from the statement to its answer.
+
+    At a rotation: from the new file to the end of the server's list of files to purge.
+    """
     commits: int
-    """Acknowledged to clients within these seconds."""
+    """Commits acknowledged to clients within these seconds."""
     longest_within_s: float
-    """The longest part of these seconds without a commit."""
+    """Longest part of these seconds without a commit."""
     longest_without_commit_s: float
-    """The longest time without a commit that has any part of the removal in it."""
+    """Longest time without a commit that overlaps the purge, in seconds."""
 
 
 def removal_times(statements: Sequence[Acknowledged], began: float, ended: float, until: float) -> RemovalTimes:
@@ -155,7 +158,7 @@ def removal_times(statements: Sequence[Acknowledged], began: float, ended: float
 
 
 class PurgeTrial(Trial, frozen=True, kw_only=True):
-    """One removal, with the window before it."""
+    """A purge, with the window before it."""
 
     version: str
     asked_per_second: float = msgspec.field(name="rate")
@@ -164,13 +167,13 @@ class PurgeTrial(Trial, frozen=True, kw_only=True):
     lying: PreparedFiles = msgspec.field(name="files")
     quiet: CommitWindow
     removing: CommitWindow
-    """From the moment of the removal, as long as `quiet` or until a second after it."""
+    """Window from the purge on, as long as `quiet` or until a second after the purge."""
     removal_times: RemovalTimes = msgspec.field(name="removal")
 
     @property
     @quantity("removal", "ms", places=1, scale=1000)
     def removal_s(self) -> float:
-        """How long it took."""
+        """Return the duration of the purge in seconds."""
         return self.removal_times.seconds
 
     @property
@@ -193,25 +196,28 @@ class PurgeTrial(Trial, frozen=True, kw_only=True):
 
     @property
     def usual_commits(self) -> float:
-        """As many as clients made in the window before, in as long as the removal took."""
+        """Return the commits that the clients made in the window before, scaled to the duration of the purge."""
         return sum(self.quiet.commits) / max(1, len(self.quiet.commits)) * self.removal_s
 
     @property
     def is_long_enough(self) -> bool:
-        """The removal took longer than any time without a commit before it: else a stop of all writers would not show."""
+        """Return True if the purge took longer than any gap between commits before it.
+
+        A stop of all writers during a shorter purge would not show.
+        """
         return self.removal_s > self.quiet.longest_without_commit_s
 
     @property
     def stood_still(self) -> bool:
-        """The removal was long enough, and nearly all of it one time without a commit.
+        """Return True if the purge was long enough and nearly all of it passed without a commit.
 
-        Nearly: what was on its way when it began is acknowledged in its first moments.
+        Nearly: statements in flight at its beginning are acknowledged in its first moments.
         """
         return self.is_long_enough and self.removal_times.longest_within_s >= _NEARLY_ALL * self.removal_s
 
     @property
     def kept_up(self) -> float:
-        """Of the statements that were to be sent before the removal, the share that was acknowledged in that time."""
+        """Return the share of the statements due before the purge that were acknowledged in that time."""
         return sum(self.quiet.commits) / max(1.0, self.asked_per_second * len(self.quiet.commits))
 
     @override

@@ -1,4 +1,4 @@
-"""What removals of binary logs did to writers: the answer, the table and the picture of a run, or of several together."""
+"""Report on purges of binary logs: the answer, the table and the picture of a run, or of several together."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def answer(trials: Sequence[PurgeTrial]) -> str:
 
 
 def milliseconds(seconds: float) -> str:
-    """As in `3.4 ms`, `120 ms`."""
+    """Return a text such as `3.4 ms` or `120 ms`."""
     value = _MILLISECONDS * seconds
     return f"{number(value, 1 if value < 10 else 0)} ms"
 
