@@ -1,1 +1,1 @@
-"""How far is Innodb_os_log_written from the growth of the LSN, what does it count, and what reaches the disk?"""
+"""Distance of Innodb_os_log_written from the growth of the LSN, its meaning, and the bytes that reach the disk."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 BUFFER_POOL = 512 * MIB
 SMALLEST_LOG = 64 * MIB
-"""With less, pages would have to be flushed while rows are inserted."""
+"""Smallest redo log in bytes. With a smaller one, pages would have to be flushed while rows are inserted."""
 _DATA = 1024 * MIB
 _WRITTEN_A_SECOND = 40 * MIB
 """Rows, and binary log, that the quickest server here was given by 64 clients."""
@@ -66,12 +66,12 @@ class Inserts(PlannedStep, frozen=True, kw_only=True):
 
     @override
     def cost_keys(self, group: Sequence[str]) -> Sequence[str]:
-        """All take the same time: that of the inserts and of coming to rest."""
+        """Return keys by which all steps have the same cost: the time of the inserts and of coming to rest."""
         return [f"inserts for {self.seconds} s into {group[0]}", f"inserts for {self.seconds} s"]
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for the whole run."""
+    """Conditions of the whole run."""
 
     log_size: Annotated[int, Option("Redo log size.", parse_size, "512M")]
     cross: Annotated[
@@ -81,19 +81,19 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InflationTrial(Trial, frozen=True, kw_only=True):
-    """One stretch of inserts, with the layers read on either side of it."""
+    """A window of inserts, with the layers read before and after it."""
 
     version: str
     inserts_s: float = msgspec.field(name="seconds")
     commits: int
-    """As the clients counted them."""
+    """Commits, as the clients counted them."""
     before: LogLayers
     after: LogLayers
     log_writer: LogWriter
     why_blank: Mapping[str, str]
     """Layer → why it is not counted."""
     instance: str = ""
-    """The hash under which the run keeps the server's settings and variables; empty in runs of format 1."""
+    """Hash under which the run keeps the server's settings and variables; empty in runs of format 1."""
 
     @property
     @quantity("os_log_written/LSN")

@@ -1,4 +1,4 @@
-"""What each server's `Innodb_os_log_written` counts, told from a run, beside the model of it."""
+"""Meaning of each server's `Innodb_os_log_written`, from a run, beside the model of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from redolab.runs.trial_results import rows_of
 from .experiment import Inflation, InflationTrial, Inserts
 
 NEAR = 0.05
-"""Up to this share of the measured ratio the model is called near."""
+"""Share of the measured ratio up to which the model counts as near."""
 _POINTS = 200
 _TICKS = {100: "100", 1_000: "1,000", 10_000: "10,000", 100_000: "100,000", 1_000_000: "1,000,000"}
 _MEANINGS = {
@@ -85,7 +85,7 @@ class MeasuredCell:
 
 @dataclass(frozen=True, slots=True)
 class CountedServer:
-    """What the trials of one server say of its counter; the first cell has the first value of every factor."""
+    """Evidence of one server's trials on its counter; the first configuration has the first value of every factor."""
 
     label: str
     writer: LogWriter
@@ -112,7 +112,7 @@ class CountedServer:
 
     @property
     def why_blank(self) -> Sequence[str]:
-        """Which layers were not counted, and why."""
+        """Return each layer that was not counted, with the reason."""
         reasons = {layer: why for cell in self.cells for each in cell.trials for layer, why in each.why_blank.items()}
         return [f"{layer}: {why}" for layer, why in reasons.items()]
 
@@ -134,7 +134,7 @@ def _counted_server(name: str, found: Sequence[Configuration]) -> CountedServer:
 
 
 def meaning(counted: Counted | None) -> str:
-    """What a counter counts, as one tells a DBA."""
+    """Return the meaning of a counter, in a DBA's words."""
     return _MEANINGS[counted]
 
 
@@ -167,7 +167,7 @@ def report(run: Run) -> Report:
 
 
 def answer(servers: Sequence[CountedServer]) -> str:
-    """How far os_log_written is from the LSN in the first cell of each server."""
+    """Return the ratio of os_log_written to the LSN in the first configuration of each server, as a sentence."""
     if not servers:
         return "Nothing was measured."
     first = servers[0].cells[0].step
@@ -216,7 +216,7 @@ def plot_ratio(folder: Path, servers: Sequence[CountedServer]) -> None:
 
 
 def plot_layers(folder: Path, servers: Sequence[CountedServer]) -> None:
-    """What the counter says and what the device gets, in the first cell of each server."""
+    """Plot os_log_written and the bytes sent to the device, in the first configuration of each server."""
     first = [each.cells[0] for each in servers]
     figure, axes = plt.subplots(figsize=(WIDTH, 1.9 + 0.52 * len(servers)), layout="constrained")
     for values, label, colour, shift in (
