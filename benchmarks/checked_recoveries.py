@@ -1,7 +1,7 @@
-"""How many checked recoveries the lab gets through in an hour, one at a time and several at once.
+"""Checked recoveries an hour, one at a time and several at once.
 
-Of a state that a server leaves which is killed without a load on it: as little redo as there can be, so that what is counted
-is the lab's own part, the server's start and the checks.
+The crash state comes from a server that is killed without a load. It has as little redo as possible: the lab's own
+part, the server's start and the checks take the time.
 
 .venv/bin/python -m benchmarks.checked_recoveries
 """

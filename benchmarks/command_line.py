@@ -1,4 +1,4 @@
-"""How fast the command line is: `redolab --help`, and `redolab timeline` on a 1 GB error log, with the memory it takes.
+"""Time and memory of the command line: `redolab --help`, and `redolab timeline` on an error log of 1 GB.
 
 .venv/bin/python -m benchmarks.command_line
 """

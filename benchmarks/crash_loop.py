@@ -1,7 +1,7 @@
-"""How fast `redolab timeline` reads logs of nothing but recoveries, as a server writes them that crashes again and again.
+"""Speed of `redolab timeline` on logs with nothing but recoveries, as a server in a crash loop writes them.
 
-Each log is a recovery of tests/logs/real over and over, ten minutes later each time. In a crash loop the redo is the same each
-time, and so are the texts; with every LSN another one hardly a text comes twice, which is the worst that can be.
+Each log repeats a recovery of tests/logs/real, ten minutes later each time. In a crash loop the redo is the same each
+time, and so are the texts. In the worst case every LSN differs, and hardly a text occurs twice.
 
 .venv/bin/python -m benchmarks.crash_loop
 """

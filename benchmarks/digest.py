@@ -1,9 +1,9 @@
-"""How long `redolab slowlog digest` takes, beside pt-query-digest and mysqldumpslow, on one log made from a seed.
+"""Time of `redolab slowlog digest`, beside pt-query-digest and mysqldumpslow, on one log made from a seed.
 
 .venv/bin/python -m benchmarks.digest [SIZE] [FOLDER]
 
-SIZE is 1G unless said. The log is written into FOLDER (the folder for temporary files unless said) and removed after;
-a program that is not installed is left out, and pt-query-digest and mysqldumpslow are left out above 2G.
+The default SIZE is 1G. The benchmark writes the log into FOLDER (by default the folder for temporary files) and
+removes it at the end. It skips programs that are not installed, and pt-query-digest and mysqldumpslow above 2G.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the disk model costs with no limits, against the bare loop device and nbdkit on the same file; and how true its limits are."""
+"""Cost of the disk model without limits, beside the bare loop device and nbdkit on the same file; its accuracy."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _nbdkit(lab: Lab, disk: LabDisk) -> Iterator[Path]:
 
 
 def _accuracy(fio: Fio, program: Path, disk: LabDisk) -> None:
-    """Each figure once a round, the disk model's own share measured anew in each as every run does."""
+    """Measure each figure once a round; measure the disk model's own share anew in each round, as every run does."""
     asked = [
         *(
             ("latency", each, "us", [f"read={each * 1000}"], LOADS["random reads, 1 at a time"])

@@ -1,4 +1,4 @@
-"""How fast the workloads write redo: bytes of LSN a second, same server, same number of clients, same run.
+"""Redo rate of the workloads: bytes of LSN a second, with the same server, number of clients and run.
 
 .venv/bin/python -m benchmarks.fill_rate
 """

@@ -1,8 +1,8 @@
-"""What `redolab fleet` takes of itself and of a real Prometheus, with 10, 100 and 1,000 synthetic servers and 30 days.
+"""Cost of `redolab fleet` for itself and for a real Prometheus, with 10, 100 and 1,000 synthetic servers and 30 days.
 
 .venv/bin/python -m benchmarks.fleet [FOLDER]
 
-FOLDER keeps the blocks (0.6 GB) from one time to the next; without it they are made, in half an hour or so, and removed.
+FOLDER keeps the blocks (0.6 GB) for the next time; without it they are made, in about half an hour, and removed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `redolab follow` takes: of the processors for a look, of its redo log files, and to work out the time left.
+"""Cost of `redolab follow`: CPU time for a look, for its redo log files, and for the time left.
 
 .venv/bin/python -m benchmarks.follow
 """
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _measured(lab: Lab, name: str, folder: Path) -> tuple[float, float]:
-    """Processor seconds of a look, and of reading where the redo begins and ends."""
+    """Return the CPU seconds of a look, and of reading where the redo begins and ends."""
     server = lab.server(name)
     initialise(server, folder, _REQUEST)
     with Instance.start(server, folder, _REQUEST, folder / "error.log") as instance:
@@ -55,7 +55,7 @@ def _measured(lab: Lab, name: str, folder: Path) -> tuple[float, float]:
 
 
 def _seconds(what: Callable[[], object]) -> float:
-    """Of the processor: the median of many."""
+    """Return the CPU seconds of a call: the median of many."""
     took = []
     for _ in range(_LOOKS):
         began = time.process_time()

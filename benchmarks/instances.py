@@ -37,14 +37,14 @@ class Loaded:
 
 @contextmanager
 def bench_lab() -> Iterator[Lab]:
-    """While in it: an open lab."""
+    """Yield an open lab."""
     with open_lab(Progress(Console()), RunStore().clear_unfinished) as lab:
         yield lab
 
 
 @contextmanager
 def at_rest(lab: Lab, request: InstanceRequest) -> Iterator[Instance]:
-    """While in it: a server with an empty data directory, which nobody else asks anything."""
+    """Yield a server with an empty data directory and no other clients."""
     server, folder = lab.server(SERVER), native_folder(lab.folder) / "instances/benchmark"
     with lab.journal.making(folder, "the instance of a benchmark"):
         initialise(server, folder, request)
@@ -55,7 +55,7 @@ def at_rest(lab: Lab, request: InstanceRequest) -> Iterator[Instance]:
 
 @contextmanager
 def under_load(lab: Lab, workload: str, dataset_size: int, request: InstanceRequest) -> Iterator[Loaded]:
-    """While in it: the workload writes to a fresh copy of a dataset of so many bytes."""
+    """Run the workload on a fresh copy of a dataset of `dataset_size` bytes."""
     home: Path = native_folder(lab.folder)
     server = lab.server(SERVER)
     load = workload_catalogue().get(workload)

@@ -1,7 +1,8 @@
-"""How strongly the model's rates are pooled: held-out errors at each strength, and at one chosen inside each fold.
+"""Strength of the pooling of the model's rates: held-out errors at each strength, and at one chosen inside each fold.
 
-Prints, for crashes and for storages left out, the median error and the root mean square of ln(measured / predicted).
-`chosen`: the strength is chosen without the recoveries that are then predicted, by crashes and storages left out once more.
+Prints, for crashes and for storages held out, the median error and the root mean square of ln(measured / predicted).
+`chosen`: the strength is chosen without the recoveries that are then predicted, with crashes and storages held out
+once more.
 """
 
 from __future__ import annotations

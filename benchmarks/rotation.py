@@ -1,10 +1,10 @@
-"""What a rotation of the slow query log does to clients.
+"""Effect of a rotation of the slow query log on clients.
 
     .venv/bin/python -m benchmarks.rotation [SERVER…]
 
-sysbench sends 10,000 point selects a second, all of them logged. Stretches of equal length follow each other, every second
-one with a rotation in it, which is started as the configuration for logrotate has it. Of each, sysbench says the longest time
-that a statement took, from when it was due.
+sysbench sends 10,000 point selects a second, all of them logged. Windows of equal length follow each other. Every
+second one contains a rotation, started as the configuration for logrotate starts it. For each window sysbench reports
+the longest time from a statement's due time to its answer.
 """
 
 from __future__ import annotations

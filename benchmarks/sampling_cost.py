@@ -1,4 +1,4 @@
-"""What sampling once a second costs the workload: the same load with and without, in pairs, in turns.
+"""Cost of sampling once a second for the workload: the same load with and without, in pairs, interleaved.
 
 .venv/bin/python -m benchmarks.sampling_cost
 """

@@ -1,4 +1,4 @@
-"""What a scrape of `redolab export` takes of a server at rest: time, statements.
+"""Cost of a scrape of `redolab export` for a server at rest: time, statements.
 
 .venv/bin/python -m benchmarks.scrape
 """

@@ -40,7 +40,7 @@ _METRICS = "mysql_info_schema_innodb_metrics_log_"
 
 @dataclass(frozen=True, slots=True)
 class SyntheticServer:
-    """One server; sizes in bytes."""
+    """A server of the fleet; sizes in bytes."""
 
     number: int
 
@@ -128,7 +128,7 @@ class SyntheticServer:
 
 
 def write_blocks(promtool: Path, folder: Path, servers: Sequence[SyntheticServer], first: int, last: int) -> None:
-    """Have `promtool` write the blocks of all servers from `first` to `last` (seconds since 1970) into `folder`."""
+    """Make `promtool` write the blocks of all servers from `first` to `last` (seconds since 1970) into `folder`."""
     text = folder.with_name("openmetrics.txt")
     begins = [first, *range(first - first % BLOCK + BLOCK, last, BLOCK)]
     try:
