@@ -172,7 +172,7 @@ def _keep_large_evidence(group: Run, machine: str, say: Callable[[str], None]) -
 
 
 def do_job_in(folder: Path, progress: Progress) -> None:
-    """Do the job in a folder, in the process below the worker, and leave its runs there. Raises `LabError`."""
+    """Carry out the job in a folder, in the process below the worker, and leave its runs there. Raises `LabError`."""
     task = msgspec.json.decode((folder / JOB).read_bytes(), type=Task)
     if task.lab != (here := lab_version()):
         remedy = "bring both to one commit, and start the worker again"

@@ -36,9 +36,10 @@ class Tick(msgspec.Struct, frozen=True, gc=False):
 
 
 class LogMoment(msgspec.Struct, gc=False):
-    """One record's place in the log, `number`, and what each clock said, in the order of `Clock`.
+    """Place of a record in the log, `number`, and the time by each clock, in the order of `Clock`.
 
-    A msgspec structure, as is whatever else is made for each line: they are made several times as fast as data classes.
+    A msgspec structure, like all other objects made for each line: making one is several times as fast as a data
+    class.
     """
 
     number: int

@@ -126,7 +126,7 @@ def _number(start: FoundStart) -> int:
 
 @dataclass(slots=True)
 class Writer:
-    """One writer of a log, whose starts follow each other; `follow` has a single one."""
+    """A writer of a log, whose starts follow each other; `follow` has a single one."""
 
     group: str = ""
     clocks: Clocks = field(default_factory=Clocks)
@@ -139,7 +139,7 @@ class Writer:
     latest: int = -1
     """Number of its last record."""
     last: LogMoment | None = None
-    """Its last record with a stamp, as far as it was one of a server that had not ended."""
+    """Last record with a stamp, written by a server that had not ended."""
     leaving: str | None = None
     """Reason for the end of the server of `start`, in words; None while it has not said any."""
     over: str | None = None
@@ -155,7 +155,7 @@ class Writer:
     """A backup program writes."""
     _error_moment: LogMoment | None = None
     _has_told: bool = False
-    """Something of a start, or of an end, stands in the log already."""
+    """True if the log already contains something of a start, or of an end."""
 
     def take(self, record: Record, number: int, arrival: float | None) -> FoundStart | None:
         """Take in the next record; a start that it shows to be over comes out."""
@@ -282,7 +282,7 @@ class Writer:
         return f"{self.leaving}: {self.error}" if self.error else self.leaving
 
     def finish(self, ended: str, last: LogMoment | None) -> FoundStart | None:
-        """No lines of the current start follow after `last`: it comes out, if there was one."""
+        """End the current start: no lines of it follow after `last`. Return it, if there was one."""
         start, before = self.start, self.before
         if self.leaving == _SHUTTING_DOWN:
             self.leaving = KILLED_MEANWHILE if ended == STARTED_AGAIN else SHUT_DOWN

@@ -75,20 +75,20 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     witness: int | None = None
     """Rank among the lines that show when a server started; the best is 0."""
     is_first: bool = False
-    """Stands before all other lines of its start."""
+    """True if the line stands before all other lines of its start."""
     once: bool = False
-    """Each start has one at most."""
+    """True if each start has at most one such line."""
     each_once: bool = False
-    """Each start has each of its texts at most once."""
+    """True if each start has each text of this kind at most once."""
     keeps_first: bool = False
-    """The first one's time counts, not the last one's."""
+    """True if the time of the first such line counts, not that of the last one."""
     voice: Voice = Voice.NOTE
     ends: str | None = None
     """Reason for the end of the server, in words; such a line is of no start's course."""
     is_last: bool = False
-    """The next line is another server's."""
+    """True if the next line belongs to another server."""
     is_quoted: bool = False
-    """Its text says more than that the server ends."""
+    """True if the text says more than that the server ends."""
     handler: Callable[[Recovery, Said], None] | None = None
 
     @property
@@ -150,7 +150,7 @@ class Resurrection(NamedTuple):
 
 @dataclass(slots=True)
 class Recovery:
-    """One start of a server, as far as its lines have told."""
+    """State of a start of a server, from the lines read so far."""
 
     source: str
     clocks: Clocks

@@ -15,7 +15,7 @@ from redolab.errorlog.kinds import Phase, integer
 MIXED_TURNS = "MariaDB scans on between batches and does not say when one ends"
 LOG_BEGINS_LATER = "the log begins after this"
 _PERCENTS = re.compile(r"(?:InnoDB: )?(?:Progress in percents?: ?)?(?P<percents>\d{1,3}%?(?: \d{1,3}%?)*) ?")
-"""All of a line that counts percents, or of its continuation."""
+"""Pattern of a whole line that counts percents, or of its continuation."""
 _PERCENT = re.compile(r"\d{1,3}")
 _ALL = 100
 
@@ -138,7 +138,7 @@ class Redo:
         batch.show(1 - pages / batch.pages if batch.pages else 1.0, at)
 
     def leave(self, phase: Phase, at: float) -> None:
-        """All redo is applied, and the server is in a later phase."""
+        """Record that all redo is applied, and that the server is in a later phase."""
         self.end_batch(at)
         self._pause(at)
         self.phase = phase

@@ -29,27 +29,29 @@ class PhasePart(msgspec.Struct, frozen=True):
 
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):
-    """One recovery.
+    """A recovery.
 
-    `source`: the server as the collector of the log names it, None where nothing does.
-    `family`: mysql, percona or mariadb; `version`: its number; None where the log does not tell.
-    `start`, `ready`, `end`: when its first line stands, when it took connections, when the rollback was done
-    as well, as stamped in the log, with the offset where the stamps have one.
-    `clock`: what the seconds are from, whichever tells most: the server's stamps ("log"), lines seen arriving
-    by the lab, or the stamps of a collector (Docker, Kubernetes, journald); `resolution`: how fine that clock
-    is, in seconds.
-    `seconds_to_ready`: from `start` to `ready`; `seconds`: to the end, which is the later of ready and of the
-    completed rollback. Without the server's first line both count from where it knew that it must recover.
-    `rollback_start`, `rollback_seconds`: of the rollback itself, which may begin before the server is ready.
-    `checkpoint_lsn`, `end_lsn`: bytes; `pages`: to recover, as the log says, summed over `batches` (a page
-    can be in several); `transactions`, `rows`: found to be rolled back or cleaned up; `rolled_back`:
-    transactions reported as rolled back; `prepared`: found prepared, for the binary log or XA COMMIT to decide.
-    `parts`: of the phases, where lines of their own time them.
-    `kind`: what the server was started for, or that it is no server but the prepare of a backup.
-    `seconds_at_least`: of one that did not come to its end, from its beginning to its last line in the log;
-    `reached_lsn`: the last LSN of which it said that it had come to it.
-    `complete`: whether the log holds all of it, from the server's start to the end; `ended`: how it ended, in
-    words.
+    `source`: the server as the collector of the log names it, None where it does not. `family`: mysql, percona or
+    mariadb; `version`: its number; None where the log does not tell.
+
+    `start`, `ready`, `end`: times of the server's first line, of ready, and of the end of the rollback too, as
+    stamped in the log, with the offset where the stamps have one. `clock`: source of the seconds, the best of: the
+    server's stamps ("log"), arrival of the lines at the lab, stamps of a collector (Docker, Kubernetes, journald);
+    `resolution`: step of that clock in seconds.
+
+    `seconds_to_ready`: from `start` to `ready`; `seconds`: to `end`, the later of ready and of the completed
+    rollback. Without the server's first line both count from the line that says that a recovery is needed.
+    `seconds_at_least`: for a recovery that did not finish, from its beginning to its last line in the log.
+    `rollback_start`, `rollback_seconds`: of the rollback, which may begin before the server is ready.
+
+    `checkpoint_lsn`, `end_lsn`: bytes; `reached_lsn`: the last LSN that the recovery reported to have reached.
+    `pages`: to recover, as the log says, summed over `batches` (a page can be in several); `transactions`, `rows`:
+    found to be rolled back or cleaned up; `rolled_back`: transactions reported as rolled back; `prepared`: found
+    prepared, for the binary log or XA COMMIT to decide.
+
+    `parts`: of the phases, where lines of their own time them. `kind`: purpose of the server's start, or the prepare
+    of a backup. `complete`: True if the log holds the whole recovery, from the server's start to the end; `ended`:
+    its end in words.
     """
 
     source: str | None
@@ -128,14 +130,14 @@ class UndecidedStart(msgspec.Struct, frozen=True):
 
 
 class FoundStart(msgspec.Struct, gc=False):
-    """One start of a server, whatever it came to.
+    """A start of a server, with or without a recovery.
 
-    `number`: of the record with which it begins, over the whole log. `source`: as of `Timeline`; `began`, `last`: time
-    of its first and its last line, as stamped. `reached`: it came to where it was to come: a server took connections, a
-    backup is prepared. `ended`: reason why no more lines of it follow, in words, with the error where that is why;
-    `shut_down`: that was in order; `is_replaced`: the log has no word of its end, but the next start; `ends_log`: its
-    log ends with it. `recovery`: its timeline, if the log proves that it recovered; `undecided`: if the log cannot
-    tell.
+    `number`: of the record with which it begins, over the whole log; `source`: as for `Timeline`; `began`, `last`:
+    time of its first and its last line, as stamped. `reached`: True if it reached its goal: the server took
+    connections, or a backup is prepared. `ended`: reason why no more lines of it follow, in words, with the error if
+    that is the reason; `shut_down`: True if the end was in order; `is_replaced`: True if the log shows no end, but
+    the next start; `ends_log`: True if its log ends with it. `recovery`: its timeline, if the log proves that it
+    recovered; `undecided`: if the log cannot tell.
     """
 
     number: int

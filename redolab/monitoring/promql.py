@@ -1,11 +1,12 @@
-"""Every expression that a Prometheus is asked for, and every name of a metric in it.
+"""Expressions that the lab sends to a Prometheus, and the names of the metrics in them.
 
-Names are those of mysqld_exporter 0.14 to 0.19 and of PMM's exporter, which has the same with a `service_name`. A server is told
-from others by `instance` and `service_name`: of PMM the first is the agent's id. All expressions give one series for each server.
+Names are those of mysqld_exporter 0.14 to 0.19 and of PMM's exporter, which adds a `service_name`. `instance` and
+`service_name` identify a server; with PMM, `instance` is the agent's id. All expressions give one series for each
+server.
 
-The LSN is no counter to Prometheus. It goes on across restarts, and goes back only when the data directory is another one, or by
-some KB where MariaDB reads it while it is written: `increase` would take either for a reset and add the whole LSN. So it is
-`delta`, and only over windows in which the server was not restarted.
+The LSN is no counter to Prometheus. It goes on across restarts. It goes back only if the data directory is replaced,
+or by some KB if MariaDB reads it while it is written: `increase` would take either for a reset and add the whole LSN.
+The expressions therefore use `delta`, and only over windows in which the server was not restarted.
 """
 
 from __future__ import annotations
@@ -84,39 +85,39 @@ class Expressions:
         self._matchers = matchers
 
     def versions(self) -> str:
-        """Servers there are, with all their labels and their version."""
+        """Return the expression for all servers, with their labels and their version."""
         return f"last_over_time({self._of('mysql_version_info')}[{_LATELY}])"
 
     def settings(self) -> str:
-        """Settings and status variables as they are at the end, by the metric's name."""
+        """Return the expression for settings and status variables at the end, by the metric's name."""
         names = "|".join([*(f"{_VARIABLES}{name}" for name in VARIABLES), *(f"{_STATUS}{name}" for name in STATUS)])
         return f"max by ({NAME}, {', '.join(IDENTITY)}) (last_over_time({self._of_names(names)}[{_LATELY}]))"
 
     def dirty_pages(self, seconds: float) -> str:
-        """Most dirty pages that were scraped."""
+        """Return the expression for the largest number of dirty pages scraped."""
         names = [f"{head}{self._further(head)}}}" for head in _DIRTY]
         return f"max by {_BY} ({self._first(lambda name: f'max_over_time({name}[{round(seconds)}s])', names)})"
 
     def tables(self) -> str:
-        """Tables, by the tablespaces of InnoDB or else by information_schema.tables."""
+        """Return the expression for the number of tables, by InnoDB tablespaces, else by information_schema.tables."""
         counts = [f"count by {_BY} (last_over_time({self._of(name)}[{_LATELY}]))" for name in (_TABLESPACES, _TABLES)]
         return " or ".join(counts)
 
     def ages(self) -> str:
-        """Checkpoint age of the moment, in bytes."""
+        """Return the expression for the checkpoint age, in bytes."""
         differences = [f"({self._of(lsn)} - {self._of(checkpoint)})" for lsn, checkpoint in _REDO]
         return f"max by {_BY} ({' or '.join([self._of(_AGE), *differences])})"
 
     def peak_redo(self, stretch: Stretch) -> str:
-        """Most bytes of LSN in a window."""
+        """Return the expression for the largest growth of the LSN in a window, in bytes."""
         return self._peak("delta", [lsn for lsn, _ in _REDO], stretch)
 
     def peak_os_log_written(self, stretch: Stretch) -> str:
-        """Most bytes of Innodb_os_log_written in a window."""
+        """Return the expression for the largest growth of Innodb_os_log_written in a window, in bytes."""
         return self._peak("increase", [_OS_LOG_WRITTEN], stretch)
 
     def peak_log_writes(self, stretch: Stretch) -> str:
-        """Most log writes in a window."""
+        """Return the expression for the largest number of log writes in a window."""
         return self._peak("increase", [_LOG_WRITES], stretch)
 
     def hours_of_os_log_written(self, share: float) -> str:
