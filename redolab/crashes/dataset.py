@@ -35,7 +35,7 @@ _IN_SYSTEM_TABLESPACE = Setting("innodb_file_per_table", "0", "as asked: all tab
 
 
 def make_dataset(lab: Lab, storage: Path, server: InstalledServer, workload: Workload, spec: DatasetSpec) -> Dataset:
-    """The dataset, loaded if it is not there yet. Raises `LabError`; a half-made one is never kept."""
+    """Return the dataset; load it if it does not exist. Raises `LabError`; a half-made dataset is never kept."""
     if there := find_dataset(storage, spec):
         lab.progress.note(f"dataset {spec.key}: {format_size(there.size)}, made earlier")
         return there
@@ -130,7 +130,7 @@ def _finish(instance: Instance, statements: Sequence[str]) -> None:
 
 
 def _check_loaded(instance: Instance, workload: Workload, spec: DatasetSpec, stage: Stage) -> None:
-    """Raises `FindingsMade` if the tables are not as they must be when they have just been loaded."""
+    """Raise `FindingsMade` if the tables are wrong right after they were loaded."""
     with instance.answering(), instance.connections.connect() as connection:
         checks = workload.check_loaded(connection, spec.data, stage.advance)
     wrong = [f"{check.what}: {check.found} instead of {check.expected}" for check in checks if not check.passed]

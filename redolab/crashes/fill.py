@@ -86,9 +86,10 @@ class Fill:
         return ((counters.lsn or 0) - (self._first_lsn or 0)) / limit
 
     def pause(self, now: float, counters: Counters) -> float:
-        """Seconds to wait before it is asked again: the nearer a target, the fewer, so that the kill comes at it and not past it.
+        """Return the seconds to wait before the next decision: the nearer the target, the fewer.
 
-        What ends with time or with reports needs no haste, and looking takes from what is measured.
+        The kill then comes at the target and not past it. Goals of time or of the clients' reports need no haste, and
+        looking disturbs the measurement.
         """
         left = self.seconds_left(now, counters)
         if left is None or self._rule.wants_no_age:
@@ -104,7 +105,7 @@ class Fill:
         return counters.checkpoint_age or 0, target
 
     def rate(self) -> float:
-        """Bytes of LSN a second over the last seconds."""
+        """Return the bytes of LSN a second over the last seconds."""
         (first_at, first), (last_at, last) = self._recent[0], self._recent[-1]
         return (last - first) / (last_at - first_at) if last_at > first_at else 0.0
 
@@ -127,7 +128,7 @@ class Fill:
         return max(0.0, filled, rule.soonest - (now - self._began))
 
     def words(self, now: float, counters: Counters, commits_per_second: float | None) -> str:
-        """The line beside the progress bar."""
+        """Return the line beside the progress bar."""
         left = self.seconds_left(now, counters)
         target = self._rule.target_age(counters, self._capacity)
         parts = [

@@ -24,7 +24,7 @@ def is_steady(moments: Sequence[WorkloadMoment], rule: SteadyRule, now: float) -
 
 
 def last_windows(moments: Sequence[WorkloadMoment], rule: SteadyRule) -> tuple[float, float] | None:
-    """Commits a second in the window before the last one, and in the last; None before there are two after the warm-up."""
+    """Return the commits a second in the last two windows; None before there are two after the warm-up."""
     window = rule.window
     if not moments or moments[-1].monotonic - moments[0].monotonic < rule.soonest:
         return None
@@ -34,7 +34,7 @@ def last_windows(moments: Sequence[WorkloadMoment], rule: SteadyRule) -> tuple[f
 
 
 def _mean(moments: Sequence[WorkloadMoment], begin: float, seconds: float) -> float:
-    """Commits a second of the reports that ended in that time: each counts from the one before it."""
+    """Return the mean commits a second of the reports that ended in that time; each counts from the one before it."""
     counted = [
         moment.commits_per_second * (moment.monotonic - previous.monotonic)
         for previous, moment in itertools.pairwise(moments)

@@ -24,7 +24,7 @@ _OFTEN = 0.01
 
 
 def open_transaction(instance: Instance, rows: int, stage: Stage) -> Connection:
-    """A connection with a transaction in which so many rows are changed and nothing is committed."""
+    """Return a connection with an open transaction that has changed `rows` rows."""
     connection = instance.connections.connect()
     if rows:
         stage.say(f"changing {rows} rows in a transaction that stays open")
@@ -35,7 +35,7 @@ def open_transaction(instance: Instance, rows: int, stage: Stage) -> Connection:
 
 
 def prepare_transactions(instance: Instance, count: int, stage: Stage) -> None:
-    """XA transactions that are prepared and left: each from a connection of its own, which closes without ending it."""
+    """Leave `count` prepared XA transactions, each from a connection that closes without ending it."""
     if not count:
         return
     with instance.connections.connect() as connection, connection.cursor() as cursor:

@@ -115,7 +115,10 @@ class PrivateApt:
 
 
 def sources(suite: str) -> tuple[str, str]:
-    """A list of apt's for a suite on this machine's own mirror, and the configuration by which that is reached. Raises `LabError`."""
+    """Return apt's list of a suite on this machine's own mirror, and the configuration that reaches it.
+
+    Raises `LabError`.
+    """
     system = distribution()
     keyring = _KEYRINGS[system]
     if not keyring.exists():
@@ -127,9 +130,9 @@ def sources(suite: str) -> tuple[str, str]:
 
 
 def distribution() -> str:
-    """`debian`, `ubuntu`, or whatever else /etc/os-release calls this machine's distribution.
+    """Return `debian`, `ubuntu`, or another name that /etc/os-release gives.
 
-    Raises `LabError` if the lab knows no archive for it.
+    Raises `LabError` if the lab knows no archive for the distribution.
     """
     known = names()
     for name in known:

@@ -18,9 +18,9 @@ _QUICKLY = 1
 
 
 def pack(folder: Path, but: Collection[str] = (), *, tightly: bool = False) -> bytes:
-    """The files of a folder, without those of these relative paths; the same bytes for the same files.
+    """Pack the files of a folder, except these relative paths; the same files give the same bytes.
 
-    Quickly with gzip, or `tightly` with xz.
+    Uses gzip, which is fast, or xz if `tightly`.
     """
     packed = io.BytesIO()
     with _written(packed, tightly=tightly) as archive:
@@ -32,9 +32,9 @@ def pack(folder: Path, but: Collection[str] = (), *, tightly: bool = False) -> b
 
 
 def unpack(content: bytes, folder: Path, *, durable: bool = True) -> None:
-    """Write the files of a packed folder; not each onto the disk if it need not be `durable`.
+    """Write the files of a packed folder; without `durable`, do not sync each of them to the disk.
 
-    Raises `LabError` if it is torn, or has what is no file in that folder.
+    Raises `LabError` if the bundle is torn, or contains anything but files in that folder.
     """
     for name, written in _files_of(content):
         path = folder / name

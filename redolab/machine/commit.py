@@ -7,10 +7,9 @@ from redolab.project import PROJECT
 
 
 def lab_commit() -> str:
-    """The commit of this clone, `+changes` behind it if the tree differs, or that an installed package, or a lab that was copied
-    to another machine, was made from.
+    """Return the commit of this clone, with `+changes` appended if the tree differs.
 
-    Empty where neither is known.
+    For an installed package or a copied lab: the commit it was made from. Empty if neither is known.
     """
     if PROJECT.commit_file.exists():
         return PROJECT.commit_file.read_text().strip()

@@ -30,17 +30,20 @@ class _Block(msgspec.Struct):
 
 
 def total_memory() -> int:
-    """Bytes of memory."""
+    """Return the bytes of memory."""
     return psutil.virtual_memory().total
 
 
 def free_memory() -> int:
-    """Bytes that can be had without swapping, the page cache among them."""
+    """Return the bytes of memory available without swapping, page cache included."""
     return psutil.virtual_memory().available
 
 
 def read_machine(folder: Path) -> Machine:
-    """The facts of this machine; the disk is the one on which `folder` lies. What cannot be told is an empty string or None."""
+    """Return the facts about this machine, with the disk that holds `folder`.
+
+    Unknown facts are empty strings or None.
+    """
     return Machine(
         cpu=cpu_name(_read("/proc/cpuinfo"), platform.machine(), _product()),
         cores=len(re.findall(r"^processor\s*:", _read("/proc/cpuinfo"), re.MULTILINE)),

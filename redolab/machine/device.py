@@ -28,7 +28,7 @@ class BlockDevice:
 
     @classmethod
     def under(cls, folder: Path) -> BlockDevice | None:
-        """The device that a folder lies on; None where the file system has none of its own."""
+        """Return the device under a folder; None if its file system has no device of its own."""
         found = processes.run(
             Command(["findmnt", "--noheadings", "--first-only", "--output=MAJ:MIN", "--target", str(folder)]),
             check=False,
@@ -97,7 +97,7 @@ class BlockDevice:
                 self._set_write_cache("write back")
 
     def _served(self) -> str | None:
-        """The file behind a loop device; None where there is none any more, or it is no loop device."""
+        """Return the file behind a loop device; None without one, or for another device."""
         try:
             return (Path("/sys/class/block") / self.name / "loop/backing_file").read_text()
         except OSError:
@@ -115,7 +115,7 @@ class BlockDevice:
             )
 
     def scheduler(self) -> str | None:
-        """The I/O scheduler that it has, or the disk that it is a partition of; None where there is none to be had."""
+        """Return the I/O scheduler of the device, or of the disk that it is a partition of; None without one."""
         partition_of = Path("/sys/class/block") / self.name / ".." / "queue" / "scheduler"
         file = next((each for each in (self._queue_file("scheduler"), partition_of) if each.exists()), None)
         if file is None:

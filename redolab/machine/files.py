@@ -33,7 +33,7 @@ def write_whole(path: Path, content: bytes, *, mode: int = 0o666) -> None:
 
 
 def write_whole_from(path: Path, content: IO[bytes], *, mode: int = 0o666) -> None:
-    """The same of a stream, which may be larger than memory. Raises `DiskFull`."""
+    """Write a stream, which may be larger than memory, as `write_whole` does. Raises `DiskFull`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     # Whatever bears that name, a link of somebody else's included, is not written to.
@@ -74,7 +74,7 @@ def make_folder(path: Path, *, mode: int = 0o755, owner: int | None = None) -> N
 
 
 def names(folder: Path) -> Sequence[str]:
-    """The names in a folder, sorted; none if there is no such folder."""
+    """Return the names in a folder, sorted; empty if there is no such folder."""
     return sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
 
 
@@ -108,7 +108,7 @@ def remove_marked(folder: Path, mark: str) -> None:
 
 
 def hash_folder(folder: Path) -> Mapping[str, str]:
-    """Relative path → hash of the content (XXH3, 128 bits) of every file in a folder."""
+    """Return the hash of the content (XXH3, 128 bits) of every file in a folder, by relative path."""
     found = sorted(path for path in folder.rglob("*") if path.is_file())
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         return {
@@ -118,7 +118,7 @@ def hash_folder(folder: Path) -> Mapping[str, str]:
 
 
 def folder_size(folder: Path) -> int:
-    """Bytes that a folder takes on its disk."""
+    """Return the bytes that a folder takes on its disk."""
     size = 0
     for path in [folder, *folder.rglob("*")]:
         with suppress(FileNotFoundError):
@@ -127,24 +127,24 @@ def folder_size(folder: Path) -> int:
 
 
 def free_space(path: Path) -> int:
-    """Bytes free for the lab on the file system on which `path` lies or would lie."""
+    """Return the bytes free for the lab on the file system that holds `path`, or would hold it."""
     return psutil.disk_usage(str(there(path))).free
 
 
 def file_system(path: Path) -> int:
-    """The number of the file system on which `path` lies or would lie."""
+    """Return the number of the file system that holds `path`, or would hold it."""
     return there(path).stat().st_dev
 
 
 def there(path: Path) -> Path:
-    """`path`, or the nearest folder above it that is there."""
+    """Return `path`, or the nearest folder above it that exists."""
     while not path.exists():
         path = path.parent
     return path
 
 
 def explained(error: OSError, path: Path) -> Exception:
-    """The error that a person can act on, where it is one."""
+    """Return the error in a form that a person can act on, if there is one."""
     return disk_full(path) if error.errno == errno.ENOSPC else error
 
 
@@ -158,5 +158,5 @@ def _hash_file(path: Path) -> str:
 
 
 def disk_full(path: Path) -> DiskFull:
-    """The error for a full disk."""
+    """Return the error for a full disk."""
     return DiskFull(f"the disk under {path} is full", "free some space ('redolab runs' and 'redolab images' help)")

@@ -23,10 +23,10 @@ class _KnownMachine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def machine_identity(lab: Path, machine: Machine, *, keep: bool = True) -> str:
-    """The id of this machine, which has such a description, in this lab's folder; one is drawn where there is none.
+    """Return this machine's id in this lab's folder; draw one if there is none.
 
-    A folder that was carried to a machine of another class does not bring the id of the first along. Without `keep` nothing
-    is written.
+    A folder that was carried to a machine of another class does not bring the first machine's id along. Without
+    `keep`, nothing is written.
     """
     path = lab / MACHINE_FILE
     try:

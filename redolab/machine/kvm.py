@@ -43,5 +43,5 @@ def _starts() -> bool:
 
 
 def _machines_own() -> Path | None:
-    """A kernel of this machine, if it keeps one."""
+    """Return a kernel of this machine; None if it keeps none in /boot."""
     return next(iter(sorted(Path("/boot").glob("vmlinuz-*"), reverse=True)), None)

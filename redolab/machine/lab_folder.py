@@ -77,7 +77,7 @@ def _is_usual(folder: Path) -> bool:
 
 
 def _check_no_links(folder: Path) -> None:
-    """Raises `InvalidInput` if what the lab makes in its folder lies elsewhere, where it would be written and removed."""
+    """Raise `InvalidInput` if one of the lab's own folders is a link: the lab would write and remove elsewhere."""
     for name in sorted({part for each in LAB_FOLDERS for part in (each, each.partition("/")[0])}):
         if (folder / name).is_symlink():
             raise InvalidInput(
@@ -87,7 +87,7 @@ def _check_no_links(folder: Path) -> None:
 
 
 def _beside(folder: Path) -> Path:
-    """A folder in a folder, for the lab alone."""
+    """Return the path of a folder in a folder, for the lab alone."""
     suggested, number = folder / "redolab", 1
     while suggested.exists() and not (suggested.is_dir() and (is_marked(suggested) or _is_empty(suggested))):
         number += 1

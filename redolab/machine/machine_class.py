@@ -30,10 +30,10 @@ class MachineClass(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def machine_classes(machines: Sequence[Machine]) -> list[MachineClass]:
-    """The class of each of these machines, which are classed together.
+    """Return the class of each of these machines, classified together.
 
-    Memory is alike within 2 %. That is not transitive, so that two machines alone cannot say whether they are of one class:
-    what is linked by others in between is, and the least memory of all of them stands for it.
+    Memory may differ by 2 % within a class. This relation is not transitive, so two machines alone do not decide if
+    they are of one class. Machines linked by others in between are; the least memory of all stands for the class.
     """
     exact = [_exact(machine) for machine in machines]
     stands_for: dict[MachineClass, MachineClass] = {}

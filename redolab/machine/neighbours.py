@@ -34,7 +34,7 @@ class Neighbour:
 
 
 def neighbours() -> Sequence[Neighbour]:
-    """The database servers that run; to be asked before the lab has started one of its own."""
+    """Return the running database servers. Call it before the lab has started one of its own."""
     found = [
         (process.info["name"], process.pid, process.info["ppid"]) for process in psutil.process_iter(["name", "ppid"])
     ]

@@ -312,7 +312,7 @@ def end_all() -> None:
 
 
 def identity(pid: int) -> ProcessIdentity | None:
-    """The process that has this id now; None if there is none."""
+    """Return the process that has this id now; None if there is none."""
     try:
         return ProcessIdentity(pid, psutil.Process(pid).create_time())
     except psutil.NoSuchProcess:
@@ -320,7 +320,7 @@ def identity(pid: int) -> ProcessIdentity | None:
 
 
 def children(process: ProcessIdentity) -> Sequence[ProcessIdentity]:
-    """The processes that this one started, in the order they were started."""
+    """Return the child processes, in the order in which they were started."""
     try:
         found = psutil.Process(process.pid).children()
         return [ProcessIdentity(child.pid, child.create_time()) for child in found]
@@ -358,7 +358,7 @@ def is_stopped(process: ProcessIdentity) -> bool:
 
 
 def _state(stat: Path) -> str | None:
-    """The state in a `stat` file of /proc; None of a thread that is gone."""
+    """Return the state in a `stat` file of /proc; None if the thread is gone."""
     with suppress(OSError):
         # The name before it, in brackets, may hold anything.
         return stat.read_bytes().rpartition(b") ")[2][:1].decode()
@@ -381,7 +381,7 @@ def cpu_use(process: ProcessIdentity) -> CpuUse | None:
 
 
 def bytes_moved(process: ProcessIdentity) -> tuple[int, int] | None:
-    """Bytes that a process has read from and written to disks (`/proc/PID/io`); None if it has ended or that may not be read."""
+    """Return the bytes read from and written to disks (`/proc/PID/io`); None if the process has ended or hides them."""
     found = _find(process)
     if found is None:
         return None
@@ -413,15 +413,15 @@ def _find(process: ProcessIdentity) -> psutil.Process | None:
 
 
 def _environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """The lab's own environment in the C locale: programs' messages are read by the lab, in one language."""
+    """Return the lab's environment in the C locale: the lab parses programs' messages in one language."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "MYSQL"))}
     return {**kept, "LC_ALL": "C", **extra}
 
 
 def _dying_with_the_lab(arguments: Sequence[str]) -> list[str]:
-    """`arguments` as a command that the kernel ends when the lab ends, however it ends.
+    """Return `arguments` as a command that the kernel kills when the lab ends, however it ends.
 
-    The shell is for what was only about to start when the lab was killed: that death came too early to be signalled.
+    The shell covers a program that was about to start when the lab was killed: no signal came then.
     """
     unless_orphaned = 'lab=$1; shift; [ "$PPID" = "$lab" ] && exec "$@"'
     return ["setpriv", "--pdeathsig", "KILL", "sh", "-c", unless_orphaned, "sh", str(os.getpid()), *arguments]

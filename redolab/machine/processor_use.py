@@ -36,7 +36,7 @@ def disturbance(before: ProcessorTimes, after: ProcessorTimes) -> Disturbance:
 
 
 def _ours() -> float:
-    """User time of this process and all below it, those included that have ended."""
+    """Return the user time of this process and all below it, including processes that have ended."""
     this = psutil.Process()
     seconds = 0.0
     for each in (this, *this.children(recursive=True)):

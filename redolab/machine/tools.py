@@ -68,7 +68,7 @@ class Tools:
         self._folder = folder
 
     def find(self, name: str) -> Tool | None:
-        """A tool that is there already, installed or unpacked."""
+        """Return a tool that is already installed or unpacked; None if it is not."""
         if installed := processes.which(name):
             return Tool(installed)
         root = self._folder / name
@@ -84,15 +84,15 @@ class Tools:
         return Tool(unpacked, environment)
 
     def own(self, name: str) -> Path:
-        """The folder of a tool that the lab makes itself, whether or not it is there yet."""
+        """Return the folder of a tool that the lab builds itself, existing or not."""
         return self._folder / name
 
     def first_of(self, names: Sequence[str]) -> tuple[str, Tool] | None:
-        """The first of these programs that is there, with its name: none is fetched for it."""
+        """Return the first of these programs that exists, with its name; None if none does. Fetches nothing."""
         return next(((name, tool) for name in names if (tool := self.find(name)) is not None), None)
 
     def get(self, name: str) -> Tool:
-        """A tool that `require` has seen to."""
+        """Return a tool that `require` has provided. Raises `LabError` if it is missing."""
         tool = self.find(name)
         if tool is None:
             raise LabError(f"{name} is not on this machine", how_to_install([PACKAGES[name]]))

@@ -84,7 +84,7 @@ def read_kept_cut(folder: Path) -> KeptCut:
 
 
 def load_of(kept: KeptCut, folder: Path, room: Path) -> RecordedLoad:
-    """The recorded load of a kept cut, its disk in a folder on which files share blocks. Raises `LabError`."""
+    """Restore the recorded load of a kept cut, its disk in a folder where files share blocks. Raises `LabError`."""
     run(Command(["cp", "--sparse=always", str(folder / BASE), str(room / BASE)]))
     for name in (RECORDING, NOTES):
         run(Command(["cp", "--recursive", str(folder / name), str(room / name)]))

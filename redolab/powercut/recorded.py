@@ -62,7 +62,7 @@ class RecordedLoad:
 
     @property
     def kept(self) -> Path:
-        """The folder of the recording."""
+        """Return the folder of the recording."""
         return self.folder / RECORDING
 
 
@@ -162,7 +162,7 @@ def _make_disk(wanted: WantedLoad, dataset: Path, disk: Path, mountpoint: Path) 
 
 
 def _wait(seconds: float, checks: Sequence[Callable[[], None]], stage: Stage) -> None:
-    """Raises `LabError` if what is checked has ended before that."""
+    """Wait for `seconds`. Raises `LabError` if a server or program has ended before."""
     began = now().monotonic
     while (gone := now().monotonic - began) < seconds:
         for check in checks:

@@ -70,7 +70,7 @@ class Recording:
 
 
 def read_recording(folder: Path) -> Recording:
-    """The recording in a folder. Raises `LabError` if it is not whole."""
+    """Read the recording in a folder. Raises `LabError` if it is incomplete."""
     try:
         content = (folder / EVENTS).read_bytes()
         kept = (folder / DATA).stat().st_size

@@ -142,7 +142,7 @@ def found_in(connection: Connection, data: LedgerTables) -> Found:
 
 
 def _defined(cursor: Cursor) -> tuple[Rows, str]:
-    """Rows of the table that a client defines, or why they cannot be read."""
+    """Return the rows of the table that a client defines, or the error on reading them."""
     try:
         return defined_rows(cursor), ""
     except pymysql.MySQLError as error:
@@ -150,7 +150,7 @@ def _defined(cursor: Cursor) -> tuple[Rows, str]:
 
 
 def logged_in(connection: Connection) -> frozenset[tuple[int, int]] | None:
-    """The transactions that the binary log holds, by the text of their statements; None where it is off."""
+    """Return the transactions in the binary log, by the text of their statements; None if it is off."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT @@log_bin")
         row = cursor.fetchone()
@@ -164,7 +164,7 @@ def logged_in(connection: Connection) -> frozenset[tuple[int, int]] | None:
 
 
 def logged_whole(events: Sequence[Sequence[object]]) -> set[tuple[int, int]]:
-    """The ledger's transactions among the events of a file of the binary log that are there to their end; others commit nothing."""
+    """Return the ledger's transactions whose commit is among the events of a file of the binary log."""
     found, open_ones = set[tuple[int, int]](), set[tuple[int, int]]()
     for _, _, kind, _, _, info in events:
         if match := INSERTED.search(str(info)):
@@ -178,7 +178,7 @@ def logged_whole(events: Sequence[Sequence[object]]) -> set[tuple[int, int]]:
 
 
 def _events(cursor: Cursor, name: str) -> Sequence[Sequence[object]]:
-    """The events of a file of the binary log; of one that ends within an event, as a crash can leave it, those before it."""
+    """Return the events of a file of the binary log; without the last one if a crash has cut it."""
 
     def first(count: int) -> Sequence[Sequence[object]] | None:
         try:

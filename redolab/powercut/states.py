@@ -125,11 +125,11 @@ class History:
         return np.asarray(risky[~answered | (bytes_after <= self._cache.size)])
 
     def at_risk_until(self, number: int) -> int:
-        """The place from which on no cut can lose that change; the largest number there is where every cut can."""
+        """Return the place from which on no cut can lose that change; the largest int64 if every cut can."""
         return int(self._durable[np.searchsorted(self._changes, number)])
 
     def state(self, cut: PowerCut) -> DiskState:
-        """The state that this cut leaves."""
+        """Return the crash state that this cut leaves."""
         return self.state_without(cut.place, self.losses(cut))
 
     def losses(self, cut: PowerCut) -> list[Lost]:
@@ -150,7 +150,7 @@ class History:
         return int(self.recording.length[number]) // SECTOR
 
     def state_without(self, place: int, losses: Iterable[Lost]) -> DiskState:
-        """The state after a cut there that takes exactly these; what no flush protects otherwise survives."""
+        """Return the crash state after a cut at `place` with exactly these losses; all other writes survive."""
         lost: dict[int, list[Lost]] = defaultdict(list)
         for each in losses:
             lost[each.number].append(each)

@@ -97,7 +97,7 @@ class FollowedClients(ExitStack):
 
 
 def throughput_before(series: Path) -> Throughput | None:
-    """The mean before a crash, from the reports of its workload; None if there are too few."""
+    """Return the mean throughput before a crash, from the clients' reports; None if there are too few."""
     return mean_before(read_moments(series)) if series.exists() else None
 
 

@@ -24,19 +24,19 @@ def server_catalogue() -> Catalogue[CatalogueEntry]:
 
 
 def expected_versions() -> dict[str, str]:
-    """Server → the version that the catalogue expects of it."""
+    """Return the version that the catalogue expects of each server, by name."""
     return {name: entry.version for name, entry in server_catalogue().items()}
 
 
 def own_servers() -> OwnServers:
-    """The servers that the user added."""
+    """Return the servers that the user added."""
     from redolab.servers.own import OwnServers
 
     return OwnServers(PROJECT.own_servers)
 
 
 def server_names(text: str) -> tuple[str, ...]:
-    """The reading of names of servers with commas, or of `all`. Raises `InvalidInput`."""
+    """Parse names of servers, separated by commas, or `all`. Raises `InvalidInput`."""
     catalogue = server_catalogue()
     if text == "all":
         return tuple(catalogue.names())

@@ -33,14 +33,17 @@ _PLACES = frozenset(
 
 
 def asked_settings(text: str) -> str:
-    """The text of asked settings as a plan keeps it, names with `_`. Raises `InvalidInput` if it is none."""
+    """Return requested settings in a plan's form, names with `_`.
+
+    Raises `InvalidInput` for malformed or forbidden ones.
+    """
     if text == NONE:
         return ""
     return "+".join(_checked(part.strip()) for part in text.split("+"))
 
 
 def settings_from(text: str) -> tuple[Setting, ...]:
-    """The settings that a plan's text stands for."""
+    """Parse the settings in a plan's text."""
     parts = [part.partition("=") for part in text.split("+") if part]
     return tuple(Setting(name, value if is_set else None, "asked for") for name, is_set, value in parts)
 
@@ -63,11 +66,11 @@ def what_was_refused(log: Sequence[Line], settings: Sequence[Setting]) -> str:
 
 
 def error_naming(log: Sequence[Line], settings: Sequence[Setting]) -> str | None:
-    """The first error in a log that names one of these settings; None if there is none."""
+    """Return the first error in a log that names one of these settings; None if there is none."""
     return next((text for text in _errors(log) if any(each.name in text.replace("-", "_") for each in settings)), None)
 
 
 def _errors(log: Sequence[Line]) -> list[str]:
-    """The errors in a log, without what stands before them."""
+    """Return the texts of the errors in a log, without the fields before them."""
     texts = [line.text.partition(_ERROR)[2] for line in log if _ERROR in line.text]
     return [_STAMPS.sub("", text).strip().rstrip(".") for text in texts]

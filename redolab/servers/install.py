@@ -69,7 +69,10 @@ class Servers:
         self._tools = tools
 
     def installed(self, name: str, entry: CatalogueEntry) -> InstalledServer | None:
-        """The server as it was made from this very entry: of the version expected if that is there, else of the latest."""
+        """Return the server that was made from exactly this entry; None if there is none.
+
+        Of several versions, the expected one comes first, then the latest.
+        """
         expected = Version.parse(entry.version)
         of_entry = [server for mark, server in self._all(name) if mark.is_of(entry)]
         return max(of_entry, key=lambda each: (each.dialect.version == expected, each.dialect.version), default=None)
@@ -79,21 +82,21 @@ class Servers:
         return sorted((server for _, server in self._all(name)), key=lambda each: each.dialect.version, reverse=True)
 
     def of_version(self, name: str, version: Version) -> InstalledServer | None:
-        """The server of exactly that version, if it is there."""
+        """Return the server of exactly that version; None if it is not installed."""
         return next((each for each in self.versions(name) if each.dialect.version == version), None)
 
     def install(self, name: str, entry: CatalogueEntry, progress: Progress) -> InstalledServer:
-        """The server, fetched and unpacked if no version of it is there yet. Raises `LabError`."""
+        """Return the server; fetch and unpack it if no version of it is installed. Raises `LabError`."""
         return self.installed(name, entry) or self.fetch(name, entry, progress)
 
     def fetch(self, name: str, entry: CatalogueEntry, progress: Progress) -> InstalledServer:
-        """The server as its source has it now, beside other versions that are there. Raises `LabError`."""
+        """Fetch the server's present version from its source, beside other installed versions. Raises `LabError`."""
         return self._made(name, entry, progress, lambda made: None)
 
     def supply(self, name: str, entry: CatalogueEntry, family: str, progress: Progress) -> InstalledServer:
-        """A version of a server from elsewhere than its own entry, for what asks for that version.
+        """Install a version of a server from a source other than its own entry.
 
-        Raises `InvalidInput` for one of another family and for a version that is there, `LabError`.
+        Raises `InvalidInput` for a version of another family and for one that is installed, and `LabError`.
         """
 
         def check(made: InstalledServer) -> None:
@@ -108,7 +111,7 @@ class Servers:
         return self._made(name, entry, progress, check)
 
     def size(self, name: str) -> int:
-        """Bytes that all versions of a server take on the disk."""
+        """Return the bytes that all versions of a server take on the disk."""
         return sum(files.folder_size(folder) for folder, _ in self._marked(name))
 
     def remove(self, name: str) -> None:
@@ -143,7 +146,7 @@ class Servers:
         return [(mark, self._server(folder, name, mark)) for folder, mark in self._marked(name)]
 
     def _marked(self, name: str) -> list[tuple[Path, _Mark]]:
-        """The folders of a server that are whole, and what their marks say."""
+        """Return the complete folders of a server, with the content of their marks."""
         found = []
         for folder in (self._folder / each for each in files.names(self._folder)):
             mark = _read_mark(folder)
@@ -170,7 +173,7 @@ class Servers:
         return self._folder / f"{server.name}-{server.dialect.version}"
 
     def _check_its_own(self, folder: Path, name: str, made: InstalledServer) -> None:
-        """Raises `LabError` if another server, whose name ends like this one's version, has the folder."""
+        """Raise `LabError` if the folder belongs to another server, whose name ends like this one's version."""
         mark = _read_mark(folder)
         if mark is not None and mark.name != name:
             raise LabError(
@@ -184,7 +187,7 @@ class Servers:
 
 
 def _read_mark(folder: Path) -> _Mark | None:
-    """The mark of a folder that is whole."""
+    """Return the mark of a complete folder; None for any other."""
     try:
         return msgspec.json.decode((folder / _MARK).read_bytes(), type=_Mark)
     except (OSError, msgspec.DecodeError):

@@ -46,9 +46,9 @@ class Connections:
         return self._socket.exists()
 
     def connect(self, seconds: float = 10.0, answer: float | None = None) -> Connection:
-        """A new autocommit connection as root.
+        """Open an autocommit connection as root.
 
-        `seconds` is how long the server may take to greet, `answer` how long to answer a statement.
+        `seconds`: limit for the server's greeting; `answer`: limit for the answer to a statement, None for no limit.
         """
         with _short(self._socket) as address:
             connection = pymysql.connect(
@@ -158,7 +158,7 @@ class Instance(AbstractContextManager["Instance"]):
             raise self._failure(f"{self.server.name} refused a statement of the lab ({error})") from error
 
     def seconds_to(self, event: Event) -> float | None:
-        """Seconds from the start of the process to the first line that tells `event`; None if there was none."""
+        """Return the seconds from the process's start to the first line that tells `event`; None without one."""
         line = self._first.get(event)
         return None if line is None or line.arrival is None else line.arrival - self.started.monotonic
 
@@ -168,7 +168,7 @@ class Instance(AbstractContextManager["Instance"]):
         return Event.READY in self._first
 
     def recovery(self) -> Timeline | None:
-        """The crash recovery that the error log tells of, if it does."""
+        """Return the first crash recovery in the error log; None if it has none."""
         return next(timelines(self.log), None)
 
     def check_running(self) -> None:
@@ -201,14 +201,14 @@ class Instance(AbstractContextManager["Instance"]):
         return replace(sample, **{name: value for name, value in asdict(more).items() if value is not None})
 
     def used(self, connection: Connection) -> UsedInstance:
-        """The settings that the lab gave it, and all variables as it says it uses them."""
+        """Return the settings that the lab gave the server, and all variables as the server reports them."""
         with connection.cursor() as cursor:
             cursor.execute("SHOW GLOBAL VARIABLES")
             variables = {name: str(value) for name, value in cursor.fetchall()}
         return UsedInstance(settings=tuple(self.server.dialect.settings(self.request)), variables=variables)
 
     def requested(self) -> UsedInstance:
-        """The settings that the lab gave it, of a server that cannot be asked what it uses."""
+        """Return the settings that the lab gave a server which cannot be asked for its variables."""
         return UsedInstance(settings=tuple(self.server.dialect.settings(self.request)), variables={})
 
     def cpu_use(self) -> CpuUse | None:
@@ -227,7 +227,7 @@ class Instance(AbstractContextManager["Instance"]):
         return address
 
     def in_its_network(self, command: Command) -> Command:
-        """A client's command as it has to be run to reach the server over TCP: in the server's network namespace."""
+        """Return a client's command, changed so that it runs in the server's network namespace."""
         assert self._server_process is not None
         target = f"--target={self._server_process.pid}"
         # Without root the namespace belongs to the sandbox's user namespace, which must be joined first.
@@ -237,7 +237,7 @@ class Instance(AbstractContextManager["Instance"]):
         return replace(command, arguments=["nsenter", target, *own, "--net", "--", *inside])
 
     def bytes_moved(self) -> tuple[int, int] | None:
-        """Bytes that the server has read from and written to disks; None if it has ended or that may not be read."""
+        """Return the bytes read from and written to disks; None if the server has ended or they may not be read."""
         return None if self._server_process is None else processes.bytes_moved(self._server_process)
 
     @property
@@ -255,7 +255,10 @@ class Instance(AbstractContextManager["Instance"]):
         return self._process.wait(0)
 
     def kill(self) -> Instant:
-        """SIGKILL to exactly the server, and wait until it is gone; the moment the signal was sent. Raises `ServerFailed`."""
+        """Kill exactly the server with SIGKILL, and wait until it is gone. Return the time of the signal.
+
+        Raises `ServerFailed`.
+        """
         assert self._server_process is not None
         sent = now()
         if not processes.kill(self._server_process, signal.SIGKILL):
@@ -266,7 +269,7 @@ class Instance(AbstractContextManager["Instance"]):
         return sent
 
     def freeze(self) -> Instant:
-        """SIGSTOP to exactly the server, and wait until none of its threads runs; the moment the signal was sent.
+        """Stop exactly the server with SIGSTOP, and wait until none of its threads runs. Return the time of the signal.
 
         A thread in the middle of a system call stops when the call is over. Raises `ServerFailed`.
         """

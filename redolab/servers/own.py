@@ -57,7 +57,7 @@ class OwnServers:
 
 
 def check_name(name: str, taken: list[str]) -> None:
-    """Raises `InvalidInput` for a name that a folder cannot have or that is taken."""
+    """Raise `InvalidInput` for a name that a folder cannot have or that is taken."""
     if not _NAME.fullmatch(name):
         raise InvalidInput(f"'{name}' cannot be a server's name", "use small letters, digits, '.', '-' and '_'")
     if name in taken:
@@ -65,7 +65,10 @@ def check_name(name: str, taken: list[str]) -> None:
 
 
 def entry_of_tarball(file: Path, expected_sha256: str | None) -> CatalogueEntry:
-    """The entry of a vendor's generic Linux tarball. Raises `InvalidInput`, or `LabError` for a wrong checksum."""
+    """Return the entry for a vendor's generic Linux tarball.
+
+    Raises `InvalidInput`, or `LabError` for a wrong checksum.
+    """
     if not file.is_file():
         raise InvalidInput(f"{file} is no file", "give a vendor's generic Linux tarball")
     if expected_sha256 is not None:
@@ -90,7 +93,7 @@ def entry_of_tarball(file: Path, expected_sha256: str | None) -> CatalogueEntry:
 
 
 def entry_of_folder(folder: Path) -> CatalogueEntry:
-    """The entry of a build tree or an installed server. Raises `InvalidInput`."""
+    """Return the entry for a build tree or an installed server. Raises `InvalidInput`."""
     folder = folder.absolute()
     programs = [folder / place / name for place in _PROGRAM_FOLDERS for name in _PROGRAMS]
     program = next((path for path in programs if path.is_file()), None)

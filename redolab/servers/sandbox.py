@@ -56,10 +56,10 @@ class Sandbox:
         files.write_whole(self.etc / "nsswitch.conf", _LOOKED_UP.encode())
 
     def command(self, program: Path, arguments: Sequence[str], instance: Path | None = None) -> Command:
-        """`program` as the sandbox runs it, with `instance` at /instance.
+        """Return the command that runs `program` in the sandbox, with `instance` at /instance.
 
-        The sandbox has a process namespace of its own, whose end is the end of all in it: nothing a server starts
-        outlives the lab.
+        The sandbox has a process namespace of its own. When it ends, every process in it ends: nothing that a server
+        starts outlives the lab.
         """
         bindings = ["--bind", str(instance), str(INSTANCE)] if instance else []
         for folder in self.beside:
@@ -99,9 +99,9 @@ class Sandbox:
 
 
 def sandboxed_process(process: Process) -> ProcessIdentity:
-    """The program inside a sandbox just started: bubblewrap and its namespace's first process stand above it.
+    """Return the program inside a sandbox that was just started, below bubblewrap and the namespace's first process.
 
-    Raises `ServerFailed` if it ends before it can be seen.
+    Raises `ServerFailed` if the sandbox ends before the program is visible.
     """
     deadline = now().monotonic + _START_SECONDS
     while now().monotonic < deadline:

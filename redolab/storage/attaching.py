@@ -45,16 +45,16 @@ _CALIBRATE_AS = ["kind=flash", f"read={_CALIBRATE_NS}", "write=0", "flush=0", "d
 
 
 def measure_overhead(fio: Fio, disk: LabDisk, program: Path) -> int:
-    """Nanoseconds that the disk model, FUSE and the loop device take themselves, on a lab disk with fio's files."""
+    """Measure the latency in nanoseconds that the disk model, FUSE and the loop device add."""
     with disk.modelled("calibration", program, _CALIBRATE_AS, RequestQueue(), 0) as place:
         return max(0, round(fio.read(place).latency_us * 1000) - _CALIBRATE_NS)
 
 
 def check_can_be_cut(name: str, profile: StorageProfile | None) -> None:
-    """Raises `InvalidInput` if this machine can have no disk whose power can be cut for a storage, before anything is started.
+    """Raise `InvalidInput`, before anything starts, if this storage cannot be a disk whose power can be cut.
 
-    Such a disk is a file in the lab's folder. It may stand for the lab's own disk or for a modelled one: under the name of
-    another folder or of memory, rows would be of another disk than they say.
+    Such a disk is a file in the lab's folder. It may stand for the lab's own disk or for a modelled one. Under the
+    name of another folder, or of memory, its results would be attributed to the wrong disk.
     """
     if name != HOME and not isinstance(profile, ModelledDisk):
         raise InvalidInput(
@@ -69,7 +69,7 @@ def check_can_be_cut(name: str, profile: StorageProfile | None) -> None:
 
 
 def check_possible(profiles: Mapping[str, StorageProfile]) -> None:
-    """Raises `InvalidInput` for a profile that this machine cannot offer, before anything is started."""
+    """Raise `InvalidInput`, before anything starts, for a profile that this machine cannot offer."""
     for name, profile in profiles.items():
         if isinstance(profile, FolderStorage):
             check_folder(profile)
@@ -170,14 +170,14 @@ class Storages(AbstractContextManager["Storages"]):
                 self._overhead_ns = round(check.overhead_us * 1000)
 
     def lies_on(self, name: str) -> Disk | None:
-        """The disk under a storage, or under the file that stands for it; None in memory."""
+        """Return the disk under a storage, or under the file that stands for it; None in memory."""
         profile = self._profiles[name]
         if isinstance(profile, TmpfsStorage):
             return None
         return read_disk(self._lab.folder / (profile.path if isinstance(profile, FolderStorage) else DISKS))
 
     def check_same_disks(self, before: Iterable[StorageRecord]) -> None:
-        """Raises `InvalidInput` if a folder of the user's lies on another disk than when it was recorded: rows of two would be one."""
+        """Raise `InvalidInput` if a user's folder lies on another disk than recorded: results of two would mix."""
         for record in before:
             profile = self._profiles.get(record.storage)
             if not isinstance(profile, FolderStorage) or not Path(profile.path).is_absolute():
@@ -251,7 +251,7 @@ class Storages(AbstractContextManager["Storages"]):
         return disk.modelled(name, program, _UNLIMITED, RequestQueue(), 0, VOLATILE)
 
     def _check_disk(self, stack: ExitStack, fio: Fio) -> LabDisk:
-        """A lab disk with fio's files."""
+        """Return a lab disk with fio's files."""
         disk = stack.enter_context(self._new_disk("check", _CHECK_DISK))
         with self._lab.progress.stage("writing fio's files", "fio"), disk.natively() as folder:
             fio.write_files(Place(name="check", folder=folder))
@@ -265,7 +265,7 @@ class Storages(AbstractContextManager["Storages"]):
             stage.outcome = f"{self._overhead_ns / 1000:.0f} us a request, taken off its latencies"
 
     def _overhead(self) -> int:
-        """Nanoseconds that the disk model itself takes, measured if they are not yet."""
+        """Return the latency in nanoseconds that the disk model adds; measure it the first time."""
         if self._overhead_ns is None:
             fio = self._fio()
             with ExitStack() as stack:
@@ -290,7 +290,7 @@ class Storages(AbstractContextManager["Storages"]):
             yield Place(name=name, folder=folder, direct=False)
 
     def _staged(self, contents: Contents) -> LabDisk:
-        """The lab disk with a copy of the contents, which then lies on it at the storage's own speed."""
+        """Return the lab disk with a copy of the contents; make it the first time."""
         if contents.name in self._disks:
             return self._disks[contents.name][0]
         with ExitStack() as stack:

@@ -25,13 +25,13 @@ def storage_catalogue() -> Catalogue[StorageProfile]:
 
 
 def storage_profile(name: str) -> StorageProfile:
-    """The storage of that name; an absolute path is a folder. Raises `InvalidInput`, which lists the names there are."""
+    """Return the storage of that name; an absolute path is a folder. Raises `InvalidInput`, which lists the names."""
     if name.startswith("/"):
         return FolderStorage(path=name, about="a folder of the user's")
     return storage_catalogue().get(name)
 
 
 def storage_name(text: str) -> str:
-    """The reading of the name of a storage profile, or of a folder's path. Raises `InvalidInput`."""
+    """Check the name of a storage profile, or the path of a folder, and return it. Raises `InvalidInput`."""
     storage_profile(text)
     return text

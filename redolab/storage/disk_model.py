@@ -96,7 +96,7 @@ class DiskModel:
             raise LabError(f"the disk model does not say how it stands ({error.strerror})") from error
 
     def check_running(self) -> None:
-        """Raises `StorageLost` if it has ended."""
+        """Raise `StorageLost` if the disk model has ended."""
         status = self.process.wait(0)
         if status is not None:
             said = [line.text for line in self.process.lines(now().monotonic)][-5:]
@@ -114,7 +114,7 @@ class DiskModel:
 
 
 def check_fuse() -> None:
-    """Raises `InvalidInput` if this machine's kernel cannot serve a disk from a program."""
+    """Raise `InvalidInput` if this machine's kernel cannot serve a disk from a program."""
     if not _FUSE.exists():
         raise InvalidInput(
             "this machine's kernel has no FUSE", "modprobe fuse, or choose a storage that is not modelled"
@@ -122,7 +122,7 @@ def check_fuse() -> None:
 
 
 def built_disk_model(lab: Lab) -> Path:
-    """The disk model's program, built from its sources if it is not yet. Raises `LabError` if this machine cannot have it."""
+    """Return the disk model's program; build it if it is missing. Raises `LabError` if this machine cannot have it."""
     check_fuse()
     sources = sorted(path for path in PROJECT.disk_model.glob("*") if path.is_file())
     digest = xxhash.xxh3_64_hexdigest(b"".join(path.name.encode() + path.read_bytes() for path in sources))

@@ -131,5 +131,5 @@ def off(check: DiskCheck, figure: Figure) -> float | None:
 
 
 def figures_off(check: DiskCheck) -> list[Figure]:
-    """The figures that are off by more than a tenth."""
+    """Return the figures whose error is more than a tenth."""
     return [figure for figure in FIGURES if abs(off(check, figure) or 0.0) > OFF]

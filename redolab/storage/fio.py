@@ -91,7 +91,7 @@ class Fio:
         )
 
     def read(self, place: Place) -> FioLoad:
-        """Random reads of 16 KiB, one at a time."""
+        """Measure random reads of 16 KiB, one at a time."""
         return self.load(place, "random", [f"--size={FILE_SIZE}", *_READ, "--iodepth=1"])
 
     def load(self, place: Place, file: str, arguments: Sequence[str]) -> FioLoad:

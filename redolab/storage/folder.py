@@ -13,7 +13,7 @@ from redolab.storage.profiles import FolderStorage
 
 
 def check_folder(profile: FolderStorage) -> None:
-    """Raises `InvalidInput` if it is a folder of the user's that is not there, or one that leads out of the lab's folder."""
+    """Raise `InvalidInput` for a user's folder that does not exist, or a path that leads out of the lab's folder."""
     if not Path(profile.path).is_absolute() and ".." in Path(profile.path).parts:
         raise InvalidInput(f"the storage {profile.path} leads out of the lab's folder", "give an absolute path")
     if Path(profile.path).is_absolute() and not Path(profile.path).exists():

@@ -105,7 +105,7 @@ class LoopDisk:
             files.remove(file)
 
     def device_bytes_written(self) -> int:
-        """Bytes sent to the device so far, those that still waited in the page cache included: they are sent first."""
+        """Return the bytes sent to the device so far; bytes that waited in the page cache are sent first."""
         processes.run(Command(["sync", "--file-system", str(self.folder)]))
         return self._device.counters().written_bytes
 

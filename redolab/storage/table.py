@@ -76,7 +76,7 @@ def disk_dictionaries(checks: Sequence[DiskCheck], machines: Sequence[str]) -> l
 
 
 def marks(checks: Sequence[DiskCheck]) -> dict[str, dict[str, str]]:
-    """Storage → the column of each of its figures that was off, with its name and by how much, for those of which any was."""
+    """Return, for each storage with inaccurate figures, the column of each such figure with its name and error."""
     return {
         check.storage: {figure.column: f"{figure.name} {off(check, figure):+.0%}" for figure in figures_off(check)}
         for check in checks

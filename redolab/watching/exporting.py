@@ -23,7 +23,7 @@ _SHORTEST = 0.1
 
 
 def parse_listen(text: str) -> tuple[str, int]:
-    """Address and port, as in `127.0.0.1:9400` or `[::1]:9400`. Raises `InvalidInput`."""
+    """Parse an address and port such as `127.0.0.1:9400` or `[::1]:9400`. Raises `InvalidInput`."""
     host, _, port = text.rpartition(":")
     try:
         address, number = ipaddress.ip_address(host.strip("[]")), int(port)

@@ -26,7 +26,7 @@ class ServerCollector(Collector):
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics of this moment; scrapes may come at once, and the server has one connection."""
+        """Yield the present metrics, for one scrape after another: the server has a single connection."""
         with self._alone:
             found = list(self._collected())
         yield from found
@@ -48,7 +48,7 @@ class ServerCollector(Collector):
 
 
 def metrics_of(standing: Standing) -> Iterator[Metric]:
-    """The metrics of a standing."""
+    """Yield the metrics of a standing."""
     sample, limits = standing.sample, standing.limits
     yield from _counter("redolab_redo_bytes", "The LSN: bytes of redo written ever.", sample.lsn)
     yield from _counter(

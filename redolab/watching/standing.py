@@ -42,10 +42,11 @@ class FlushLimits:
 
 
 def flush_limits(variables: Mapping[str, str], hard: int | None, sync: int | None, page_size: int) -> FlushLimits:
-    """The limits by a server's variables, and by the ages that it or the formula of its version tells.
+    """Return the thresholds, from a server's variables and the ages that it or its version's formula gives.
 
-    `innodb_adaptive_flushing_lwm` is a percentage of the log's capacity, `innodb_max_dirty_pages_pct` and its low-water mark are
-    of the pool; a low-water mark of 0 is none (MySQL 8.4 Reference Manual, InnoDB Startup Options and System Variables).
+    `innodb_adaptive_flushing_lwm` is a percentage of the log's capacity. `innodb_max_dirty_pages_pct` and its
+    low-water mark are percentages of the pool; a low-water mark of 0 is none (MySQL 8.4 Reference Manual, InnoDB
+    Startup Options and System Variables).
     """
     low, most = (_number(variables, name) for name in ("innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct"))
     adapts = variables.get("innodb_adaptive_flushing", "").lower() in _ON

@@ -110,7 +110,7 @@ def _until(seconds: float | None) -> str:
 
 
 def recovery_table(expectations: Expectations, expected: Sequence[Expected]) -> ReportTable:
-    """A row for each crash that is looked at."""
+    """Return a table with a row for each predicted recovery."""
     columns = [
         Column[Expected]("crash", lambda row: _WORDS[row.when]),
         Column[Expected]("redo", lambda row: format_size(row.redo), right=True),

@@ -63,7 +63,7 @@ class LedgerWorkload(Workload, frozen=True, kw_only=True, tag="ledger"):
 
     @override
     def schema(self, data: LedgerTables) -> Sequence[str]:
-        """`load` has nothing left to do."""
+        """Return the statements that make and fill the tables; `load` has nothing left to do."""
         values = ", ".join(f"({number}, {data.balance})" for number in range(1, data.accounts + 1))
         created = [each.format(entries=ENTRIES, accounts=ACCOUNTS, options=self.options) for each in _CREATE]
         return (*created, f"INSERT INTO {ACCOUNTS} VALUES {values}")
@@ -77,7 +77,7 @@ class LedgerWorkload(Workload, frozen=True, kw_only=True, tag="ledger"):
     def run(
         self, tools: Tools, instance: Instance, data: LedgerTables, clients: Clients, output: Path
     ) -> Iterator[RunningWorkload]:
-        """Notes go into a folder beside `output`."""
+        """Start the clients; their notes go into a folder beside `output`."""
         sysbench = tools.get("sysbench")
         notes = output.with_name(NOTES)
         files.make_folder(notes)
@@ -118,13 +118,13 @@ class LedgerWorkload(Workload, frozen=True, kw_only=True, tag="ledger"):
 
 
 def defined_in(cursor: Cursor) -> Sequence[str]:
-    """The name of the table that a client defines, if it is there."""
+    """Return the name of the table that a client defines, if the table exists."""
     cursor.execute(f"SHOW TABLES FROM {DATABASE} LIKE '{DEFINED}'")
     return [DEFINED] if cursor.fetchall() else []
 
 
 def defined_rows(cursor: Cursor) -> Rows:
-    """Rows of each thousand of that table's keys; None where it is not there."""
+    """Return the numbers of rows of each thousand of that table's keys; None if the table does not exist."""
     if not defined_in(cursor):
         return None
     cursor.execute(f"SELECT id DIV 1000, COUNT(*) FROM {DATABASE}.{DEFINED} GROUP BY 1")

@@ -53,7 +53,7 @@ class Sent:
 
 
 def statements_before() -> Iterator[str]:
-    """The statements after which the table that is read is there."""
+    """Yield the statements that make and fill the table that clients read."""
     yield f"CREATE DATABASE IF NOT EXISTS {DATABASE}"
     yield f"CREATE TABLE {DATABASE}.numbered (id INT NOT NULL PRIMARY KEY, c CHAR(120) NOT NULL) ENGINE=InnoDB"
     for first in range(1, ROWS + 1, _BATCH):

@@ -39,7 +39,7 @@ class PacedStatement:
 
 
 def paced_tables(clients: int) -> Sequence[str]:
-    """The statements after which the table of so many clients is there."""
+    """Return the statements that make and fill the table for that many clients."""
     values = ", ".join(f"({number}, 0)" for number in range(clients * _ROWS))
     return (
         f"CREATE DATABASE IF NOT EXISTS {DATABASE}",
@@ -86,7 +86,7 @@ class PacedRun:
             self.wait(now().monotonic + _LOOK_EVERY, look)
 
     def check_running(self) -> None:
-        """Raises `WorkloadFailed` if the clients have ended."""
+        """Raise `WorkloadFailed` if the clients have ended."""
         status = self._process.wait(0)
         if status is not None:
             said = [line.text for line in self._process.lines(now().monotonic)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def code_alone(path: Path) -> str:
-    """The code of a file without its comments and empty lines, by the language that its name says."""
+    """Return the code of a file without comments and empty lines; the file's name tells the language."""
     # Imported now: it takes longer to load than most commands to run.
     from pygments.lexers import get_lexer_for_filename
     from pygments.token import Comment

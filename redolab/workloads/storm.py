@@ -57,7 +57,7 @@ class StormWorkload(Workload, frozen=True, kw_only=True, tag="storm"):
 
     @override
     def schema(self, data: StormTables) -> Sequence[str]:
-        """`load` has a program insert nothing, as there is so little of it."""
+        """Return the statements that make and fill the small table; `load` inserts nothing."""
         values = ", ".join(f"({number}, 0)" for number in range(1, data.rows + 1))
         return (
             f"CREATE TABLE {_TABLE} (id INT NOT NULL PRIMARY KEY, visits INT NOT NULL) ENGINE=InnoDB",
@@ -80,7 +80,7 @@ class StormWorkload(Workload, frozen=True, kw_only=True, tag="storm"):
     def run(
         self, tools: Tools, instance: Instance, data: StormTables, clients: Clients, output: Path
     ) -> Iterator[RunningWorkload]:
-        """A connection that is refused is counted, and tried again after 10 ms."""
+        """Start the clients. A refused connection is counted, and tried again after 10 ms."""
         address = NetworkAddress()
         arguments = [
             *(str(built_storm(tools)), f"-address={address.host}:{address.port}", f"-user={address.user}"),

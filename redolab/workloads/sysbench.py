@@ -89,7 +89,7 @@ class SysbenchWorkload(Workload, frozen=True, kw_only=True, tag="sysbench"):
 
     @override
     def verify(self, connection: Connection, data: SysbenchTables, turn: int, follow: Follow) -> list[TableCheck]:
-        """The row counts of all tables, one table page by page, and those that clients made for themselves."""
+        """Check all row counts, the pages of one table, and the tables that clients made for themselves."""
         names = data.names()
         with connection.cursor() as cursor:
             cursor.execute(
@@ -124,9 +124,9 @@ def moment_of(text: str, arrival: float) -> WorkloadMoment | None:
 def connection_arguments(
     sysbench: Tool, script: Path, threads: int, address: NetworkAddress | None = None
 ) -> list[str]:
-    """The beginning of a command line: so many clients that run `script` against the instance in whose folder it runs.
+    """Return the beginning of a command line: `threads` clients run `script` on the instance in their folder.
 
-    With `address` over TCP, in the network of the instance.
+    With `address`, they connect over TCP in the network of the instance.
     """
     # Relative to the instance's folder, in which sysbench runs: a socket's address may have 107 bytes only.
     way = [f"--mysql-socket={SOCKET}", "--mysql-user=root"]

@@ -18,7 +18,7 @@ KINDS: Mapping[str, type[CrashKind]] = {"kill": Kill, "freeze": Freeze, "disk-po
 
 
 def crash_kind(name: str) -> CrashKind:
-    """A crash of that kind. Raises `InvalidInput`, which lists the names there are."""
+    """Return a crash of that kind. Raises `InvalidInput`, which lists the kinds."""
     if name not in KINDS:
         raise InvalidInput(f"there is no kind of crash '{name}'", f"choose from {', '.join(KINDS)}")
     return KINDS[name]()

@@ -34,7 +34,7 @@ class DiskPower(CrashKind):
 
     @override
     def strike(self, instance: Instance, place: Place) -> Instant:
-        """The server is stopped first, so that it meets no error of its disk."""
+        """Stop the server first, so that it meets no error of its disk, then cut the power."""
         assert isinstance(place, ModelledPlace)
         self._folder = instance.folder
         moment = instance.freeze()
@@ -44,7 +44,7 @@ class DiskPower(CrashKind):
 
     @override
     def collect(self, place: Place, home: Path) -> float:
-        """The disk is mounted without the model, and its file system replays its journal."""
+        """Mount the disk without the model; its file system replays its journal. Copy the server's files."""
         assert isinstance(place, ModelledPlace)
         assert self._folder is not None
         mounts.unmount(place.folder)

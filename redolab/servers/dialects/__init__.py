@@ -35,7 +35,7 @@ class Version:
 
     @classmethod
     def parse(cls, text: str) -> Version:
-        """The first number of two or three parts in `text`. Raises `InvalidInput` if there is none."""
+        """Parse the first number of two or three parts in `text`. Raises `InvalidInput` if there is none."""
         match = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", text)
         if match is None:
             raise InvalidInput(f"'{text}' names no version")
@@ -270,7 +270,7 @@ def later_differ(family: str, version: Version) -> bool:
 
 
 def format_since(version: Version, changes: Sequence[Version]) -> Version:
-    """The latest of `changes` (newest first) that a version has. Raises `InvalidInput` if it is older than all."""
+    """Return the latest of `changes` (newest first) that a version has. Raises `InvalidInput` if it has none."""
     for change in changes:
         if version >= change:
             return change
@@ -288,7 +288,7 @@ def family_of(said: str) -> str:
 
 
 def overridden(settings: Sequence[Setting], request: InstanceRequest) -> list[Setting]:
-    """The settings as a request wants them: some left out, some in place of others; what its overrides add comes last."""
+    """Return the settings with a request's changes: some left out, some replaced, additional ones last."""
     replaced = {_option(override.name): override for override in request.overrides}
     left_out = {_option(name) for name in request.without}
     kept = [
@@ -298,9 +298,9 @@ def overridden(settings: Sequence[Setting], request: InstanceRequest) -> list[Se
 
 
 def option_file(settings: Sequence[Setting], instance: Path, base: Path, share: Path, *, network: bool = False) -> str:
-    """The text of an instance's option file; all places as the server sees them.
+    """Return the text of an instance's option file; all paths as the server sees them.
 
-    Raises `InvalidInput` for a setting that would be more than one line of it.
+    Raises `InvalidInput` for a setting that would take more than one line.
     """
     private = [
         Setting("datadir", str(instance / "data"), "the instance's own folder"),
@@ -328,7 +328,7 @@ def _on_the_network() -> list[Setting]:
 
 
 def _option(name: str) -> str:
-    """A setting's name as the servers compare it."""
+    """Return the name of a setting in the form in which servers compare it."""
     return name.replace("-", "_").lower()
 
 

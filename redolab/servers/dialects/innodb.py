@@ -61,7 +61,10 @@ def no_warm_up() -> list[Setting]:
 
 
 def binary_log(request: InstanceRequest, *, synced: int) -> list[Setting]:
-    """The binary log on or off, whatever the server's default; `synced`: what the version has for sync_binlog by itself."""
+    """Return the settings of the binary log, on or off whatever the server's default.
+
+    `synced`: the version's own default of sync_binlog.
+    """
     if not request.binary_log:
         return [Setting("skip_log_bin", None, "as asked")]
     asked = request.sync_binlog is not None
@@ -107,7 +110,7 @@ def high_age(request: InstanceRequest, *, low_water_mark: bool, idle_flush: bool
 
 
 def two_log_files(file_size: int) -> list[Setting]:
-    """The redo log's size where it is that of each of two files."""
+    """Return the settings of a redo log in two files of `file_size` bytes each."""
     return [
         Setting("innodb_log_file_size", str(file_size), "the redo log under test"),
         Setting("innodb_log_files_in_group", "2", "the redo log under test"),
@@ -121,7 +124,7 @@ STOP_CLEANLY = (
 
 
 def resized_at_start(*old_files: str) -> Resizing:
-    """The way with a restart; `old_files`: those that have to be moved away, where the server does not do so itself."""
+    """Return the procedure with a restart; `old_files`: files to move away if the server does not do so itself."""
     moved = (
         [f"move {' and '.join(old_files)} out of the data directory; delete them once the server is up"]
         if old_files
@@ -158,7 +161,7 @@ def redo_apart(request: InstanceRequest) -> list[Setting]:
 
 
 def size_of_files(variables: Mapping[str, str]) -> int:
-    """Bytes of all redo log files together, where the size is that of one file."""
+    """Return the bytes of all redo log files together, where the setting is the size of one file."""
     return int(variables["innodb_log_file_size"]) * int(variables.get("innodb_log_files_in_group", 1))
 
 
@@ -177,7 +180,7 @@ def show_status(names: Iterable[str]) -> str:
 
 
 def counters_by_name(rows: Sequence[Sequence[Any]], *sources: Mapping[str, str]) -> dict[str, int]:
-    """Counter → value from rows of (name, value); `sources` say which name is which counter."""
+    """Return the value of each counter in rows of (name, value); `sources` map counters to names."""
     found = {_text(name).lower(): _text(value) for name, value in rows}
     return {
         counter: int(found[name.lower()])
@@ -188,7 +191,7 @@ def counters_by_name(rows: Sequence[Sequence[Any]], *sources: Mapping[str, str])
 
 
 def counters_of(rows: Sequence[Sequence[Any]], *sources: Mapping[str, str]) -> Counters:
-    """The counters in such rows."""
+    """Return the counters in rows of (name, value)."""
     return Counters(**counters_by_name(rows, *sources))
 
 

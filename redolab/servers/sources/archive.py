@@ -136,7 +136,7 @@ def check_sum(path: Path, expected: str) -> None:
 
 
 def sha256(path: Path) -> str:
-    """A file's checksum."""
+    """Return the SHA-256 of a file in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

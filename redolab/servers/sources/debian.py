@@ -46,7 +46,7 @@ class DebianSource(
         _restore_merged_folders(root)
 
     def suite_here(self) -> str:
-        """The suite that has these packages in the archive of this machine's distribution. Raises `LabError`."""
+        """Return the suite with these packages for this machine's distribution. Raises `LabError`."""
         distribution_name = distribution()
         if distribution_name == "debian":
             return self.suite

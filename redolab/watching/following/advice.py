@@ -82,7 +82,7 @@ def advised(elapsed: float, left: TimeLeft | None, stands: Standstill, limit: St
 
 
 def advised_of_unknown(stands: Standstill) -> Advised:
-    """The same of a server that finds no free block, of which it is not seen that it recovers."""
+    """Return advice on a server that finds no free block, if no line shows that it recovers."""
     said = f"for {format_duration(stands.blocked)} it has said that it finds no free block, and no line of its start is seen"
     return Advised(
         Advice.LOOK, (f"{said}: if it takes no connections, it is stuck (docs/results/stuck.md has the way out)", NEVER)

@@ -106,7 +106,7 @@ def _raise_what_was_found(last: Followed, *, is_over: bool) -> None:
 
 
 def _found(asked: Asked) -> tuple[ServerProcess | None, LogTail | None]:
-    """The process and the log, where one of them is found by the other."""
+    """Return the process and the log; find the one by the other if only one was named."""
     process = None if asked.pid is None else ServerProcess(asked.pid)
     if asked.log is None:
         if process is None:
@@ -120,7 +120,7 @@ def _found(asked: Asked) -> tuple[ServerProcess | None, LogTail | None]:
 
 
 def _writer_of(log: Path) -> ServerProcess | None:
-    """The server on this machine that writes this log; None where there is none, or it may not be looked at."""
+    """Return the server on this machine that writes this log; None if there is none or it may not be examined."""
     return next((each for each in servers_here() if each.writes_to(log)), None)
 
 

@@ -344,7 +344,7 @@ class Follower:
 
 
 def _dialect_named(server: str) -> Dialect:
-    """The dialect of a server named as in mysql-9.7. Raises `InvalidInput`."""
+    """Return the dialect of a server named as in mysql-9.7. Raises `InvalidInput`."""
     family, _, version = server.partition("-")
     if not version:
         raise InvalidInput(f"'{server}' names no server", "name family and version, as in mysql-9 or mariadb-11.8")

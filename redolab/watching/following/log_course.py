@@ -36,7 +36,7 @@ class LogCourse:
 
     @property
     def start(self) -> Recovery | None:
-        """The start at hand; None while nothing of one is seen."""
+        """Return the current start; None while none is visible."""
         return self.writer.start
 
     @property

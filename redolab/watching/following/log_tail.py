@@ -139,10 +139,10 @@ class _Form:
         return cls(clock, stamp.offset is not None, stamp.dated, stamp.of_day)
 
     def shift(self, last: Stamp, written: float | None, now: float) -> float:
-        """Seconds to be added to such stamps, of which this is the last.
+        """Return the seconds to add to stamps of this kind, the last of which is `last`.
 
-        Those without an offset are of this machine's zone, of UTC, or of another zone, whichever is before the log was written, and
-        nearest to that.
+        Stamps without an offset may be of this machine's zone, of UTC, or of another zone. The nearest one that lies
+        before the log was written is taken.
         """
         if self.has_offset and self.dated:
             return 0.0
@@ -159,7 +159,7 @@ class _Form:
 
 
 def _stamps(record: Record) -> list[tuple[Clock, Stamp]]:
-    """The collector's first where it has date and zone: a server's may be of another."""
+    """Return the stamps of a record, the collector's first if it has date and zone: a server's zone may differ."""
     found = [(Clock.SERVER, record.server), (Clock.COLLECTOR, record.collector)]
     there = [(clock, stamp) for clock, stamp in found if stamp is not None]
     return sorted(there, key=lambda each: not (each[1].dated and each[1].offset is not None))

@@ -68,7 +68,7 @@ def _numbered(folder: Path, name: re.Pattern[str]) -> Iterator[tuple[int, Path]]
 
 
 def _of_many(paths: Sequence[Path]) -> RedoToRecover | None:
-    """MySQL 8.0.30 and later: each file begins with the LSN of its first block."""
+    """Read the files of MySQL 8.0.30 and later, each of which begins with the LSN of its first block."""
     checkpoint, end, capacity = 0, None, 0
     for path in reversed(paths):
         with path.open("rb") as file:
@@ -137,7 +137,7 @@ def _following(number: Callable[[int], int], first: int, known: int, blocks: int
 
 
 def _end(start: int, blocks: int, length: int) -> int:
-    """The LSN at the end of so many blocks, of the last of which `length` bytes are used."""
+    """Return the LSN at the end of `blocks` blocks, of the last of which `length` bytes are used."""
     return start + (blocks - 1) * _BLOCK + min(length, _BLOCK)
 
 
@@ -146,7 +146,7 @@ def _block_number(lsn: int) -> int:
 
 
 def _block(file: BinaryIO, number: int) -> tuple[int, int]:
-    """The number that a block carries, and how many of its bytes are used."""
+    """Return the number that a block carries, and the number of its used bytes."""
     value, length = struct.unpack(">IH", _read(file, _HEADER + number * _BLOCK, 6))
     # The highest bit says that a write began there.
     return value & 0x7FFFFFFF, length & 0x7FFF

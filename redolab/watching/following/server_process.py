@@ -122,7 +122,7 @@ class ServerProcess(ShownProcess):
 
     @property
     def redo_folder(self) -> Path:
-        """The folder of its redo log, as it can be reached from here: also of one in a container."""
+        """Return the folder of the redo log, as this machine can reach it, also inside a container."""
         for path in self._open_files():
             if _REDO_FILE.search(path.name):
                 return path.parent.parent if path.parent.name == "#innodb_redo" else path.parent
@@ -133,7 +133,7 @@ class ServerProcess(ShownProcess):
 
     @property
     def error_log(self) -> Path | None:
-        """The file that it writes its log to, as it can be reached from here; None where that is no file."""
+        """Return the server's log file, as this machine can reach it; None if the log is no file."""
         named = self._option("log-error")
         if named and named.startswith("/") and self._inside(Path(named)).is_file():
             return self._inside(Path(named))
@@ -219,7 +219,7 @@ class ServerProcess(ShownProcess):
         return []
 
     def _inside(self, path: Path) -> Path:
-        """A path of the server's as it can be reached from here: it may have a root of its own."""
+        """Return a path of the server's as this machine can reach it: the server may have a root of its own."""
         through = self._folder / "root" / path.relative_to("/") if path.is_absolute() else path
         return through if through.exists() else path
 
@@ -228,7 +228,7 @@ class ServerProcess(ShownProcess):
 
 
 def servers_here() -> list[ServerProcess]:
-    """The servers on this machine that may be looked at."""
+    """Return the servers on this machine that may be examined."""
     found = []
     for each in psutil.process_iter(["name"]):
         if is_server(each.info["name"]):
@@ -246,7 +246,7 @@ class _Paced(Generic[T]):
         self._last: list[T] = []
 
     def value(self) -> T:
-        """The look now, or the last one where it is not due."""
+        """Look if a look is due. Return the last result."""
         began = time.monotonic()
         if not self._last or began >= self._due:
             self._last = [self._look()]

@@ -43,13 +43,13 @@ class StartLimit:
 
 
 def unit_in(cgroup: str) -> str | None:
-    """The unit of a server by the text of its /proc/PID/cgroup; None where it runs in none that is named like a server."""
+    """Return a server's unit, from the text of /proc/PID/cgroup; None if its name is not a server's."""
     found = _UNIT.search(cgroup)
     return None if found is None else found[1]
 
 
 def seconds_of(said: str) -> float | None:
-    """A time span as `systemctl show` prints it (systemd.time(7)); None of one without an end."""
+    """Parse a time span of `systemctl show` (systemd.time(7)), in seconds; None for an infinite one."""
     parts = _PART.findall(said)
     return sum(float(number) * _SECONDS[unit] for number, unit in parts) if parts else None
 

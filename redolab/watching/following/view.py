@@ -227,7 +227,7 @@ def summary(
 
 
 def _clock(at: float, now: float | None = None) -> str:
-    """The time of day, with the date where it is another day's than `now`."""
+    """Return the time of day, with the date if it differs from that of `now`."""
     moment = datetime.fromtimestamp(at)
     is_same = now is None or datetime.fromtimestamp(now).date() == moment.date()
     return moment.strftime("%H:%M:%S" if is_same else "%Y-%m-%d %H:%M:%S")

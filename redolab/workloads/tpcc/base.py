@@ -29,12 +29,12 @@ class TpccWorkload(Workload, frozen=True, kw_only=True):
 
     @property
     def loaded_by(self) -> str:
-        """The program, with its version where it has one."""
+        """Return the program, with its version if it has one."""
         raise NotImplementedError
 
     @property
     def broken(self) -> Collection[str]:
-        """The clauses of the consistency conditions that the program's own transactions do not keep."""
+        """Return the clauses of the consistency conditions that the program's own transactions violate."""
         return ()
 
     @override
@@ -52,5 +52,5 @@ class TpccWorkload(Workload, frozen=True, kw_only=True):
 
     @override
     def verify(self, connection: Connection, data: TpccTables, turn: int, follow: Follow) -> list[TableCheck]:
-        """The conditions that the program keeps in the first turn, the quick ones later; one table page by page."""
+        """Check the conditions that the program keeps; after the first turn only quick ones. Check a table's pages."""
         return check_recovered(connection, data, turn, follow, broken=self.broken)

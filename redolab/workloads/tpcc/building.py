@@ -39,7 +39,7 @@ _ANY_STATEMENT = "func convertToPQ(query string, driver string) string {\n"
 
 @cache
 def go_tpc_version() -> str:
-    """The version that is built, as in `v1.0.12`."""
+    """Return the version that is built, such as `v1.0.12`."""
     match = re.search(rf"{re.escape(_MODULE)} (v\S+)", (_SOURCES / "go.mod").read_text())
     assert match is not None
     return match[1]
@@ -51,12 +51,15 @@ def storm_content() -> str:
 
 
 def built_go_tpc(tools: Tools) -> Path:
-    """The program that `build_go_tpc` has seen to. Raises `LabError` if it is not there."""
+    """Return the program that `build_go_tpc` has built. Raises `LabError` if it does not exist."""
     return _built(tools, "go-tpc")
 
 
 def built_storm(tools: Tools) -> Path:
-    """The program of the storm of connections, which `build_go_tpc` builds too. Raises `LabError` if it is not there."""
+    """Return the program of the storm of connections, also built by `build_go_tpc`.
+
+    Raises `LabError` if it is missing.
+    """
     return _built(tools, "storm")
 
 
@@ -158,7 +161,7 @@ def _go() -> Path | None:
 
 
 def _release(text: str) -> tuple[int, int]:
-    """The first release of Go in a text, as 1.25 in `go1.25.3` or `go 1.25`; 0.0 if there is none."""
+    """Return the first release of Go in a text, such as 1.25 in `go1.25.3` or `go 1.25`; 0.0 if there is none."""
     match = re.search(r"\bgo ?(\d+)\.(\d+)", text)
     return (int(match[1]), int(match[2])) if match else (0, 0)
 

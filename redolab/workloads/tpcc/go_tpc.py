@@ -51,7 +51,7 @@ class GoTpcWorkload(TpccWorkload, frozen=True, kw_only=True, tag="go-tpc"):
 
     @override
     def require(self, lab: Lab) -> None:
-        """Built once, from sources whose hashes are checked."""
+        """Build it once, from sources whose hashes are checked."""
         build_go_tpc(lab)
 
     @property
@@ -61,10 +61,11 @@ class GoTpcWorkload(TpccWorkload, frozen=True, kw_only=True, tag="go-tpc"):
 
     @override
     def load(self, tools: Tools, instance: Instance, data: TpccTables, output: Path) -> Process:
-        """The districts are dealt out to the threads in turn.
+        """Start the load; the threads share the districts.
 
-        A batch of rows whose connection is lost is inserted again over another. When it has failed too often go-tpc leaves
-        it out and goes on: `check_loaded` finds that."""
+        go-tpc retries a batch of rows over another connection. After too many failures it leaves the batch out and
+        goes on, which `check_loaded` detects.
+        """
         arguments = [
             *_arguments(tools, data, _LOAD_THREADS),
             *("prepare", "--no-check", f"--retry-count={_RETRIES}", f"--retry-interval={_RETRY_AFTER}"),
@@ -76,7 +77,7 @@ class GoTpcWorkload(TpccWorkload, frozen=True, kw_only=True, tag="go-tpc"):
     def run(
         self, tools: Tools, instance: Instance, data: TpccTables, clients: Clients, output: Path
     ) -> Iterator[RunningWorkload]:
-        """A transaction that fails, as in a deadlock, is counted, and its client goes on with the next."""
+        """Start the clients. A transaction that fails, as in a deadlock, is counted, and its client goes on."""
         arguments = [
             *_arguments(tools, data, clients.connections),
             *("run", "--ignore-error", "--output=json", f"--interval={clients.report_every}s"),

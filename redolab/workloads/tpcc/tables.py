@@ -27,7 +27,7 @@ class TpccTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
 
     @property
     def new_order(self) -> str:
-        """The name of the table NEW-ORDER."""
+        """Return the name of the table NEW-ORDER."""
         return NEW_ORDER[self.program]
 
     def names(self) -> list[str]:
@@ -38,21 +38,22 @@ class TpccTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
         ]
 
     def analyzed(self) -> list[str]:
-        """Statements after which the server knows how large the tables are.
+        """Return statements after which the server knows the sizes of the tables.
 
-        It looks by itself only some seconds after a table has grown. A server that was shut down before then took STOCK for
-        one row, and read all of it for each New-Order: MariaDB 10.11.19 made 29 transactions a second instead of 674.
+        The server updates its statistics only some seconds after a table has grown. One that was shut down before
+        that took STOCK for one row and read all of it for each New-Order. MariaDB 10.11.19 then made 29 transactions
+        a second instead of 674.
         """
         return [f"ANALYZE TABLE {name}" for name in self.names()]
 
     def rows(self) -> Mapping[str, int]:
-        """Table → its rows when it has been loaded (clause 4.3.3.1), of those whose number does not depend on chance."""
+        """Return the rows of each table after loading (clause 4.3.3.1), where they do not depend on chance."""
         return {**self.constant_rows(), "history": 30_000 * self.warehouses, "orders": 30_000 * self.warehouses} | {
             self.new_order: 9_000 * self.warehouses
         }
 
     def constant_rows(self) -> Mapping[str, int]:
-        """Table → its rows, of those that no transaction inserts into."""
+        """Return the rows of each table that no transaction inserts into."""
         return {
             "item": 100_000,
             "warehouse": self.warehouses,
