@@ -71,7 +71,7 @@ def _crashed(lab: Lab, name: str) -> CrashImage:
 
 
 def _measured(lab: Lab, images: ImageStore, image: CrashImage, jobs: int) -> tuple[float, int]:
-    """Seconds of all recoveries together, and how many of them were right."""
+    """Run all recoveries. Return their seconds together, and the number of correct ones."""
     home = native_folder(lab.folder)
     place = Place(name=HOME, folder=home, device=BlockDevice.under(home))
     server = lab.server(image.spec.dataset.server)

@@ -54,7 +54,7 @@ def _write_log(log: Path) -> None:
 
 
 def _measure(arguments: list[str]) -> tuple[float, int, bytes]:
-    """Seconds, the most memory in bytes, and what was said."""
+    """Run a command. Return its seconds, its largest memory in bytes, and its output."""
     began = time.monotonic()
     with subprocess.Popen([_REDOLAB, *arguments], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def _measure(log: Path, lines: bytes, other_lsns: bool) -> tuple[float, int, int]:
-    """Megabytes a second, the recoveries found, and the most memory in bytes."""
+    """Return the megabytes a second, the recoveries found, and the largest memory in bytes."""
     _write_log(log, lines, other_lsns)
     runs = [_run(log) for _ in range(_RUNS)]
     megabytes = log.stat().st_size / 1e6
@@ -68,7 +68,7 @@ def _write_log(log: Path, lines: bytes, other_lsns: bool) -> None:
 
 
 def _again(lines: bytes, number: int, other_lsns: bool) -> bytes:
-    """The same lines as the loop writes them at its turn of this number."""
+    """Return the lines as a crash loop writes them the `number`th time."""
 
     def later(found: re.Match[bytes]) -> bytes:
         moment = datetime.fromisoformat(found[0].decode()) + number * _APART
@@ -79,7 +79,7 @@ def _again(lines: bytes, number: int, other_lsns: bool) -> bytes:
 
 
 def _run(log: Path) -> tuple[float, int, int]:
-    """Seconds, the recoveries found, and the most memory in bytes."""
+    """Run `redolab timeline`. Return its seconds, the recoveries found, and the largest memory in bytes."""
     began = time.monotonic()
     with subprocess.Popen([_REDOLAB, "timeline", "--json", log], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

@@ -72,7 +72,7 @@ def _measure(fio: Fio, place: Place, found: dict[str, dict[str, list[FioLoad]]])
 
 @contextmanager
 def _nbdkit(lab: Lab, disk: LabDisk) -> Iterator[Path]:
-    """The same file behind nbdkit's delay and rate filters, as a file by nbdfuse."""
+    """Serve the same file through nbdkit's delay and rate filters, mounted by nbdfuse."""
     served, folder = disk.file.parent / "nbd", disk.file.parent / "nbd-mounted"
     files.make_folder(served)
     command = [

@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _processor_time(instance: Instance, connection: Connection) -> tuple[float, float]:
-    """Seconds of processor time a sample: of the server, which does nothing else, and of the sampler."""
+    """Return the CPU seconds a sample takes from the server, which is otherwise idle, and from the sampler."""
     before, began = instance.cpu_use(), time.thread_time()
     for _ in range(_COUNTED):
         instance.sample(connection)

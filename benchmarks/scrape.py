@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def _measured(lab: Lab, name: str, folder: Path) -> tuple[list[float], float]:
-    """Seconds of each scrape, and statements that the server counted for each."""
+    """Return the seconds of each scrape, and the statements that the server counted for each."""
     server = lab.server(name)
     initialise(server, folder, _REQUEST)
     with Instance.start(server, folder, _REQUEST, folder / "error.log") as instance:

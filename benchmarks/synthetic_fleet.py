@@ -71,7 +71,7 @@ class SyntheticServer:
         return float(MIB * 0.1 * 30 ** (self.number * 0.618 % 1))
 
     def series(self, times: npt.NDArray[np.int64], first: int) -> Mapping[str, npt.NDArray[np.int64]]:
-        """Metric → its value at each of the times, in whole numbers; `first` is when all began."""
+        """Return the values of each metric at the times, in whole numbers; `first`: the time at which all began."""
         random = np.random.default_rng(self.number)
         minutes = (times - first) // EVERY
         wave = 1 + 0.8 * np.sin(2 * np.pi * times / _DAY + self.number)
@@ -105,7 +105,7 @@ class SyntheticServer:
         return {name: each.astype(np.int64) for name, each in values.items()}
 
     def settings(self) -> Mapping[str, int]:
-        """Metric with its labels → its value."""
+        """Return the value of each metric, whose key includes the labels."""
         version, comment = self.kind
         info = f'mysql_version_info{{{self.labels},innodb_version="{version}",version="{version}",version_comment="{comment}"}}'
         sizes = {

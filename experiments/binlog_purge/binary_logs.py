@@ -164,12 +164,12 @@ class BinaryLogs:
             time.sleep(_LOOK_EVERY)
 
     def _there(self) -> list[str]:
-        """The names of all files in order, as the directory has them: to ask the server takes locks of its binary log."""
+        """Return the names of all files in order, from the directory: the server would lock its binary log."""
         return sorted(name for name in names(self._data) if re.fullmatch(r"binlog\.\d{6,}", name))
 
 
 def expiry(known: Mapping[str, str]) -> dict[str, int]:
-    """Variable → value with which a server that has these variables removes, at a rotation, what is older than a day."""
+    """Return the variables with which such a server purges, at a rotation, files older than a day."""
     by_seconds = "binlog_expire_logs_seconds" in known
     expires = {"binlog_expire_logs_seconds": _A_DAY} if by_seconds else {"expire_logs_days": 1}
     # A MariaDB that has it keeps all as long as fewer replicas than this are connected.

@@ -179,19 +179,19 @@ class PurgeTrial(Trial, frozen=True, kw_only=True):
     @property
     @quantity("wait before", "ms", places=1, scale=1000)
     def longest_wait_without_s(self) -> float:
-        """The longest wait of a statement, from when it was due, in the window before."""
+        """Return the longest wait of a statement in the window before the purge, in seconds from when it was due."""
         return self.quiet.longest_wait_s
 
     @property
     @quantity("wait with", "ms", places=1, scale=1000)
     def longest_wait_with_s(self) -> float:
-        """The same in the window with the removal."""
+        """Return the longest wait of a statement in the window with the purge, in seconds from when it was due."""
         return self.removing.longest_wait_s
 
     @property
     @quantity("no commit", "ms", places=1, scale=1000)
     def longest_without_commit_at_removal_s(self) -> float:
-        """The longest time without a commit that has a part of the removal in it."""
+        """Return the longest time without a commit that overlaps the purge, in seconds."""
         return self.removal_times.longest_without_commit_s
 
     @property

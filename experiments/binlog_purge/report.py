@@ -41,7 +41,7 @@ def trials_of(found: Sequence[Configuration]) -> list[PurgeTrial]:
 
 
 def answer(trials: Sequence[PurgeTrial]) -> str:
-    """The longest time without a commit."""
+    """Return the longest time without a commit, as a sentence."""
     if not trials:
         return "Nothing was measured."
     longest = max(each.removal_times.longest_without_commit_s for each in trials)

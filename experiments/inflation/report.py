@@ -43,13 +43,13 @@ class MeasuredCell:
 
     @property
     def step(self) -> Inserts:
-        """The stretch of inserts."""
+        """Return the step: the inserts of this configuration."""
         step: Inserts = self.configuration.results[0].step
         return step
 
     @property
     def trials(self) -> Sequence[InflationTrial]:
-        """The trials."""
+        """Return the trials."""
         return [each.trial for each in self.configuration.results]
 
     @property
@@ -99,7 +99,7 @@ class CountedServer:
 
     @property
     def worst(self) -> float | None:
-        """The largest error of the model."""
+        """Return the largest error of the model; None if there is none."""
         return max((each.error for each in self.cells if each.error is not None), key=abs, default=None)
 
     def grown(self, layer: str, over: str = "lsn") -> Sequence[float]:
@@ -177,7 +177,7 @@ def answer(servers: Sequence[CountedServer]) -> str:
 
 
 def plot_ratio(folder: Path, servers: Sequence[CountedServer]) -> None:
-    """os_log_written for each byte of LSN against r, a panel for the servers that write and count alike."""
+    """Plot os_log_written for each byte of LSN against r, a panel for servers that write and count alike."""
     panels: dict[tuple[LogWriter, Counted | None], list[CountedServer]] = {}
     for each in servers:
         panels.setdefault((each.writer, each.counted), []).append(each)

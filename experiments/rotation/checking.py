@@ -58,7 +58,7 @@ def found_in(logs: Sequence[tuple[Path, int]]) -> Found:
 
 
 def numbers_in(texts: pl.Series) -> tuple[dict[tuple[int, int], int], int]:
-    """(client, number) → how often it is among these texts of statements; and how many of them are there in part."""
+    """Count each (client, number) among these texts of statements, and the torn records."""
     text = pl.col("text")
     frame = texts.alias("text").to_frame().filter(text.str.contains(PART))
     found = frame.select(groups=text.str.extract_groups(WHOLE)).unnest("groups")
@@ -96,7 +96,10 @@ def checked(sent: Sequence[Sent], found: Found, excused: Excused) -> LogCheck:
 
 
 def longest_ms(sent: Sequence[Sent], began: int, ended: int) -> float:
-    """The longest answer, in milliseconds from when it was sent, to a statement on its way between two times; 0 for none."""
+    """Return the longest answer, in milliseconds from when it was sent, to a statement in flight between two times.
+
+    0 if there is none.
+    """
     took = [
         (each.answered - each.sent)[(each.sent <= ended) & (each.answered >= began)].max(initial=0) for each in sent
     ]

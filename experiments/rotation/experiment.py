@@ -117,7 +117,7 @@ class Rotating(PlannedStep, frozen=True, kw_only=True):
 
     @override
     def cost_keys(self, group: Sequence[str]) -> Sequence[str]:
-        """The load and the growing of the log take what they take, whatever the method."""
+        """Return keys by which all methods have the same cost: the load and the growing of the log decide it."""
         alike = f"rotation of {format_size(self.log_file)}"
         return [f"{alike} on {group[0]}", alike]
 
@@ -242,13 +242,13 @@ class RotationTrial(Trial, frozen=True, kw_only=True):
     @property
     @quantity("longest", "ms", places=1)
     def longest_ms(self) -> float:
-        """The longest time of a statement in the window with the rotation, from when it was due."""
+        """Return the longest time from a statement's due time to its answer, with the rotation, in milliseconds."""
         return self.during.longest_ms
 
     @property
     @quantity("without", "ms", places=1)
     def longest_without_ms(self) -> float:
-        """The same in the window before."""
+        """Return the longest time from a statement's due time to its answer, before the rotation, in milliseconds."""
         return self.without.longest_ms
 
     @property
@@ -277,7 +277,7 @@ class RotationTrial(Trial, frozen=True, kw_only=True):
 
     @property
     def flushed_tables(self) -> bool | None:
-        """The tables were closed that nobody read meanwhile; None where the server does not say how many are open."""
+        """Return True if tables were closed that no client read; None if the server does not report its open tables."""
         before, after = self.before.open_tables, self.after.open_tables
         if before is None or after is None:
             return None

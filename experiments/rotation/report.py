@@ -36,7 +36,7 @@ class Rotations:
 
     @property
     def group(self) -> Server:
-        """The server and its disk."""
+        """Return the server and its disk."""
         group: Server = self.configuration.results[0].group
         return group
 
@@ -48,17 +48,17 @@ class Rotations:
 
     @property
     def trials(self) -> Sequence[RotationTrial]:
-        """The trials."""
+        """Return the trials."""
         return [each.trial for each in self.configuration.results]
 
     @property
     def label(self) -> str:
-        """The server as a reader knows it."""
+        """Return the server's name for readers."""
         return self.configuration.factors["server"]
 
     @property
     def machine(self) -> str:
-        """The machine as a table names it."""
+        """Return the machine's name for tables."""
         return self.configuration.results[0].machine
 
     @property
@@ -84,12 +84,12 @@ class Rotations:
 
     @property
     def during(self) -> list[float]:
-        """The longest time of a statement in milliseconds, in each window with a rotation."""
+        """Return the longest time of a statement in milliseconds, for each window with a rotation."""
         return [each.longest_ms for each in self.trials]
 
     @property
     def without(self) -> list[float]:
-        """The same, in the window before each."""
+        """Return the longest time of a statement in milliseconds, for the window before each rotation."""
         return [each.longest_without_ms for each in self.trials]
 
     @property
@@ -117,7 +117,7 @@ def report(run: Run) -> Report:
 
 
 def answer(found: Sequence[Rotations]) -> str:
-    """The longest time of a statement with a rotation and without, and what was lost."""
+    """Return the longest times of a statement with and without a rotation, and the losses, as a sentence."""
     if not found:
         return "Nothing was measured."
     longest, usual = (max(map(max, each)) for each in ([of.during for of in found], [of.without for of in found]))

@@ -241,7 +241,7 @@ class _ClusterExecution:
             self.progress.note(f"FINDING: {finding.what}")
 
     def _look_at_failures(self, group: int) -> None:
-        """Raises `StepsFailed` if groups fail one after the other, wherever they are measured."""
+        """Raise `StepsFailed` if groups fail one after the other, on whatever machines."""
         failures = [failure for failure in self.run.failures() if failure.group == group]
         measured = any(trial.group == group for trial in self.run.trials(object))
         self._failed_in_a_row = self._failed_in_a_row + 1 if failures and not measured else 0

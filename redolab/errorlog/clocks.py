@@ -155,5 +155,5 @@ class Total:
                 self.parts[clock] = so_far + part if isinstance(part, int) else part
 
     def fail(self, reason: str) -> None:
-        """A part is not known on any clock."""
+        """Record that a part is unknown on every clock. The first reason stays."""
         self.parts = [so_far if isinstance(so_far, str) else reason for so_far in self.parts]

@@ -221,7 +221,7 @@ class Recovery:
 
     @property
     def newer_than_known(self) -> str | None:
-        """The remark that the server is newer than all whose logs are known; None if it is not."""
+        """Remark that the server is newer than all whose logs are known; None if it is not."""
         family = self.family or Family.MYSQL
         newest = NEWEST[family]
         if generation(self.version) <= newest:

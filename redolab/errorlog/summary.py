@@ -131,7 +131,7 @@ class StartSummary:
 
     @property
     def bad(self) -> list[FoundStart]:
-        """The last starts that did not come to where they were to come."""
+        """Last starts that did not reach their goal."""
         return [start for start in self.last.values() if not start.reached]
 
     def _end_row(self, source: str | None) -> None:

@@ -155,7 +155,7 @@ def codename() -> str:
 
 
 def _mirrors(suite: str) -> list[tuple[str, str]]:
-    """(site, release) for a suite and its security updates, from the sites of the machine's own apt."""
+    """Return (site, release) for a suite and its security updates, from the sites of the machine's own apt."""
     asked = ["apt-get", "indextargets", "--format", "$(SITE)|$(RELEASE)|$(ORIGIN)"]
     lines = dict.fromkeys(processes.run(Command(asked)).out.splitlines())
     targets = [(site, release) for site, release, origin in (line.split("|") for line in lines) if origin in _ORIGINS]

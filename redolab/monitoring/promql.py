@@ -121,17 +121,20 @@ class Expressions:
         return self._peak("increase", [_LOG_WRITES], stretch)
 
     def hours_of_os_log_written(self, share: float) -> str:
-        """Bytes of Innodb_os_log_written that this share of the hours of seven days stays below: what PMM's advisor goes by."""
+        """Return the expression for a quantile of the bytes of Innodb_os_log_written an hour, over seven days.
+
+        `share`: of the hours that stay below it, 0 to 1. PMM's advisor uses it.
+        """
         return f"max by {_BY} (quantile_over_time({share}, increase({self._of(_OS_LOG_WRITTEN)}[1h])[7d:5m]))"
 
     def covered(self, stretch: Stretch) -> str:
-        """Steps of the stretch at which there was an LSN, or an Innodb_os_log_written."""
+        """Return the expression for the seconds of the stretch with an LSN or an Innodb_os_log_written."""
         any_of = self._first(self._of, [*(lsn for lsn, _ in _REDO), _OS_LOG_WRITTEN])
         step = max(1, round(_COARSER * stretch.step))
         return f"max by {_BY} (count_over_time(({any_of})[{max(1, round(stretch.length))}s:{step}s])) * {step}"
 
     def resized(self, seconds: float) -> str:
-        """Times that the setting of the redo log's size was changed."""
+        """Return the expression for the number of changes of the redo log's size."""
         subquery = f"[{round(seconds)}s:{max(1, round(seconds / _LOOKS))}s]"
         return f"max by {_BY} ({self._first(lambda name: f'changes({self._of(name)}{subquery})', _LOG_SIZES)})"
 

@@ -123,12 +123,15 @@ def _captured(
 
 
 def new_file(usual: str, stamp: str) -> str:
-    """The name of a captured log: the usual one's with the stamp behind it."""
+    """Return the name of a captured log: the usual name, followed by the stamp."""
     return f"{usual}-full-{stamp}"
 
 
 def _check_goes_back(server: UserServer, usual: str) -> None:
-    """Raises `InvalidInput` where the log's name could not be put back: a start takes a device or a pipe, SET GLOBAL only a file."""
+    """Raise `InvalidInput` if the log's name could not be put back.
+
+    A start takes a device or a pipe; SET GLOBAL takes only a file.
+    """
     try:
         server.carry_out("SET GLOBAL slow_query_log_file = @@GLOBAL.slow_query_log_file")
     except Refusal as error:
@@ -173,7 +176,7 @@ def _watched(
 
 
 def _check_written(server: UserServer, watched: _Watched) -> None:
-    """Raises `LabError` if the log is not where it is looked for: behind a proxy, the server is somebody else's process."""
+    """Raise `LabError` if the log is not in its expected place: behind a proxy, the server is another process."""
     if watched.log is not None and not watched.log.here.exists():
         raise LabError(
             f"{server.address} does not write to {watched.log.here}: who listens there is not the server itself",
@@ -219,7 +222,7 @@ def _watch(progress: Progress, server: UserServer, guardian: Guardian, watched: 
 
 
 def _size(watched: _Watched, first: Traffic, last: Traffic) -> int:
-    """Bytes of the log: as it is, or as it may be by what clients have sent."""
+    """Return the bytes of the log: its size, or an estimate from the clients' traffic."""
     if watched.log is not None:
         return watched.log.size
     statements = last.statements - first.statements

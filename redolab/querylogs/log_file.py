@@ -83,12 +83,12 @@ class LogFile:
 
 
 def absolute_name(file: str, data_directory: str) -> str:
-    """A log's name from the server's root: a relative one is of the data directory."""
+    """Return a log's path from the server's root; a relative one belongs to the data directory."""
     return str(PurePosixPath(data_directory) / file)
 
 
 def log_on_this_machine(server: UserServer, named: str) -> LogFile | None:
-    """A log of a server, where that runs on this machine and this account may look into its folder; else None."""
+    """Return a server's log; None if the server runs elsewhere or this account may not read the log's folder."""
     pid = server.process_on_host()
     if pid is None:
         return None

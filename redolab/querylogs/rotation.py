@@ -167,7 +167,7 @@ def _no_file(named: str) -> InvalidInput:
 
 
 def logrotate_configuration(server: UserServer, command: str) -> str:
-    """A configuration for logrotate that rotates a server's slow query log by `command`. Raises `LabError`."""
+    """Return a configuration for logrotate that rotates a server's slow query log by `command`. Raises `LabError`."""
     variables = server.variables()
     named = absolute_name(file_of(variables), variables.get("datadir", "/"))
     log = log_on_this_machine(server, named)

@@ -86,7 +86,7 @@ def clean(address: MachineAddress, progress: Progress) -> None:
 
 
 def check_fetched(address: MachineAddress, progress: Progress) -> None:
-    """Raises `InvalidInput` if a run that was measured on a machine is nowhere else yet, `Busy` if one is measured now."""
+    """Raise `InvalidInput` if a run measured on a machine exists nowhere else yet, `Busy` if one is in progress."""
     with reached(address, progress) as machine:
         if machine.facts.is_ours:
             with machine.alone():

@@ -228,7 +228,7 @@ class Guest:
         return Command(["sh", str(_HOUSE), verb, str(self._libvirt), *command])
 
     def _check(self, *, is_there: bool) -> None:
-        """Raises `InvalidInput` if Vagrant knows of one at another provider, or, with `is_there`, of none."""
+        """Raise `InvalidInput` if Vagrant has the guest at another provider, or, with `is_there`, has none."""
         known_to = self._known_to()
         if known_to not in (None, self._provider):
             raise InvalidInput(

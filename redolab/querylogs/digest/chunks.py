@@ -31,7 +31,7 @@ class Chunk:
 
 
 def chunks(blocks: Iterable[bytes], size: int = CHUNK) -> Iterator[Chunk]:
-    """Chunks of about `size` bytes; where the blocks begin and end makes no difference to the records."""
+    """Yield chunks of about `size` bytes. The limits of the blocks make no difference to the records."""
     held: list[bytes] = []
     length, stamp, first, dropped = 0, b"", True, 0
     wanted = size

@@ -29,11 +29,11 @@ _BEGAN = datetime(1970, 1, 1)
 def digest(
     paths: Sequence[Path], *, since: datetime | None = None, until: datetime | None = None, chunk: int = CHUNK
 ) -> Digest:
-    """The classes of queries in slow query logs: single logs, or rotated sets, whose files are put in their order.
+    """Return the digest of slow query logs: single logs, or rotated sets, whose files are put in their order.
 
-    `since`, `until`: only queries stamped from the one on and before the other; without an offset they are compared
-    with the stamps as these are, with one in UTC. `chunk`: bytes that are read at a time. Raises `LabError` for a file
-    that is no slow query log, and where no query is found; `OSError` for one that cannot be read.
+    `since`, `until`: limits of the stamps; `until` itself is excluded. Limits without an offset are compared with the
+    stamps as they are, limits with one in UTC. `chunk`: bytes that are read at a time. Raises `LabError` for a file
+    that is no slow query log, and if no query is found; `OSError` for a file that cannot be read.
     """
     window = Window(since, until)
     for path in paths:
@@ -74,7 +74,7 @@ def _noted(pieces: Iterable[Chunk], dropped: list[int]) -> Iterator[Chunk]:
 
 
 def _summaries(pieces: Iterable[Chunk], window: Window) -> Iterator[Summary]:
-    """The chunks' summaries in the chunks' order; a few chunks are in memory at a time."""
+    """Yield the chunks' summaries in the chunks' order, with only a few chunks in memory at a time."""
     # One more than can run: what a worker does with Python's lock, another has to wait for.
     workers = (os.cpu_count() or 1) + 1
     waiting: deque[Future[Summary]] = deque()

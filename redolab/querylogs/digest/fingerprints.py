@@ -40,7 +40,7 @@ _ASCENDING = re.compile(rb"\s+asc")
 
 
 def fingerprint(text: bytes) -> bytes:
-    """The fingerprint of a statement, without the `;` that the server puts behind it."""
+    """Return the fingerprint of a statement, which comes without the server's `;`."""
     if text.startswith(MYSQLDUMP):
         return b"mysqldump"
     if _TOOLKIT.search(text):
@@ -56,12 +56,12 @@ def fingerprint(text: bytes) -> bytes:
 
 
 def checksum(of: bytes) -> str:
-    """The id of the class with that fingerprint: 32 digits, as pt-query-digest 3 prints it."""
+    """Return the id of the class with that fingerprint: 32 digits, as pt-query-digest 3 prints it."""
     return hashlib.md5(of, usedforsecurity=False).hexdigest().upper()
 
 
 def _to_first_row(text: bytes) -> bytes:
-    """An INSERT to the end of its first row, where there is another row behind it."""
+    """Return an INSERT up to the end of its first row, if another row follows."""
     insert = _INSERT.match(text)
     # A table's name has at least a character.
     values = _VALUES.search(text, insert.end() + 1) if insert else None
@@ -85,7 +85,7 @@ def _without_comments(text: bytes) -> bytes:
 
 
 def _with_unions_once(text: bytes) -> bytes:
-    """Equal queries in a row of UNION are one, and what joined the last two."""
+    """Merge equal queries in a row of UNIONs into one, with the word that joined the last two."""
     unions = list(_UNION.finditer(text))
     kept, at = [], 0
     while unions and (select := _SELECT.search(text, at)):

@@ -41,7 +41,7 @@ _JUDGED_FROM = 4096
 
 
 def check_kind(path: Path) -> None:
-    """Raises `LabError` where a file is plainly something else than a slow query log, or a piece of one."""
+    """Raise `LabError` if a file is plainly neither a slow query log nor a part of one."""
     if path == STANDARD_INPUT:
         return
     if path.is_dir():

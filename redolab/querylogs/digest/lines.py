@@ -37,7 +37,7 @@ def is_beginning(content: bytes, before: bytes) -> bool:
 
 
 def without_server_lines(content: bytes) -> bytes:
-    """Content without what the server writes when it opens the log; a statement broken off there stays broken off."""
+    """Remove the lines that the server writes when it opens the log. A statement broken off there stays broken off."""
     return SERVER_LINES.sub(BREAK[1:], content)
 
 

@@ -88,7 +88,7 @@ def as_text(logged: bytes) -> str:
 
 
 def records(chunk: Chunk, window: Window) -> Records:
-    """The records of a chunk that end within the window."""
+    """Return the records of a chunk that end within the window."""
     content, cut_off = chunk.content, 0
     if content.startswith(b"\r\n", content.find(b"\n") - 1):
         content = content.replace(b"\r\n", b"\n")
@@ -150,7 +150,7 @@ def _sliced(column: str, offset: pl.Expr, length: pl.Expr) -> pl.Expr:
 
 
 def _with_own_stamps(frame: pl.DataFrame, stamp: str) -> pl.DataFrame:
-    """The pieces that are records: with the stamp that stands before each, else the one of the record before it."""
+    """Return the pieces that are records, each with the stamp before it, else with that of the preceding record."""
     own = frame.select(
         "piece",
         stamp=pl.col("stamp").shift(1),
@@ -161,7 +161,7 @@ def _with_own_stamps(frame: pl.DataFrame, stamp: str) -> pl.DataFrame:
 
 
 def _whole(frame: pl.DataFrame) -> pl.DataFrame:
-    """The records, where one is in several pieces because its statement quotes a slow query log."""
+    """Join the pieces of records whose statement quotes a slow query log."""
     if frame["begins"].slice(1).all():
         return frame.drop("begins")
     number = pl.col("begins").cum_sum() - pl.col("begins").first().cast(pl.UInt32)
@@ -200,13 +200,13 @@ def _columns(frame: pl.DataFrame, with_epoch: bool) -> pl.DataFrame:
 
 
 def _unquoted(name: pl.Expr) -> pl.Expr:
-    """An identifier without the backticks that MariaDB 10.5 and later write around it."""
+    """Return an identifier without the backticks that MariaDB 10.5 and later write around it."""
     inside = name.str.extract(r"\A`(.*)`\z").str.replace_all("``", "`", literal=True)
     return pl.coalesce(inside, name)
 
 
 def _figure(name: str, place: int) -> pl.Expr:
-    """A number of the header, null where it is impossible."""
+    """Return a number of the header; null if it is impossible."""
     value = pl.col("figures").struct[place].cast(pl.Float64, strict=False)
     return pl.when(value < MOST_SECONDS if name.endswith("us") else pl.lit(True)).then(value).alias(name)
 

@@ -30,7 +30,7 @@ _BOOLEAN = r"(?i-u:\b(?:true|false)\b)"
 
 
 def with_shapes(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with `shape`, a hash, for its `text`. The rows come in another order."""
+    """Add `shape`, a hash of `text`, to the frame. The rows come in another order."""
     frame = frame.with_columns(shortened=_shortened())
     shortened = pl.col("shortened").str
     involved = pl.any_horizontal(

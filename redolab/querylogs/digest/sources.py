@@ -33,7 +33,7 @@ class Stream:
     files: list[ReadFile] = field(default_factory=list)
 
     def blocks(self) -> Iterator[bytes]:
-        """The content, a block at a time. Raises `OSError`."""
+        """Yield the content, a block at a time. Raises `OSError`."""
         last = b""
         for path in self.paths:
             size, broken = 0, ""
@@ -52,7 +52,7 @@ class Stream:
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """A file's content, unpacked where it is compressed. Raises `OSError`."""
+    """Yield a file's content, unpacked if it is compressed. Raises `OSError`."""
     if path == STANDARD_INPUT:
         yield sys.stdin.buffer
         return
@@ -66,7 +66,7 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 def in_order(paths: Sequence[Path]) -> list[Path]:
-    """Files of a rotated set from the oldest on, sets and single files in the order in which they are given."""
+    """Return the files of each rotated set from the oldest on; sets and single files keep the given order."""
     sets: dict[str, list[tuple[int, Path]]] = {}
     for path in paths:
         numbered = _NUMBERED.fullmatch(str(path))

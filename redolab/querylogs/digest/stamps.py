@@ -10,10 +10,10 @@ MICROSECONDS = 1_000_000
 
 
 def moments(stamps: pl.Series) -> pl.DataFrame:
-    """`at`, microseconds since 1970, in UTC where `zoned`, else in the unnamed local time of the stamp.
+    """Parse stamps into `at`, microseconds since 1970, in UTC if `zoned`, else in the stamp's unnamed local time.
 
-    Both are null where a stamp is no possible date and time. Forms: `2016-05-30T18:19:03.990000Z` and with an offset
-    (MySQL 5.7 and later), `101220 21:54:31` and `101221  0:00:58` (5.6 and older, MariaDB).
+    Both are null if a stamp is no possible date and time. Forms: `2016-05-30T18:19:03.990000Z` and with an offset
+    (MySQL 5.7 and later), `101220 21:54:31` and `101221 0:00:58` (5.6 and older, MariaDB).
     """
     stamp = pl.col("stamp")
     frame = stamps.alias("stamp").to_frame()

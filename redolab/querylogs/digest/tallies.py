@@ -130,7 +130,7 @@ class Tallies:
         return summary.times.join(numbered, on="shape").select("number", "us", "n")
 
     def sums(self) -> pl.DataFrame:
-        """A row for each class: `number`, `count`, `us`, sums, greatest values and counts, `first`, `last`, `zoned`."""
+        """Return a row for each class: `number`, `count`, `us`, sums, maxima and counts, `first`, `last`, `zoned`."""
         return _by_class(pl.concat(self._sums))
 
     def _number(self, of: bytes) -> int:

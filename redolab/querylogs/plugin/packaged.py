@@ -19,9 +19,9 @@ _CORE = "mariadb-server-core"
 
 
 def server_audit_plugin(lab: Lab, server: InstalledServer) -> Path:
-    """The audit plugin of a MariaDB server of Debian's, fetched if it is not there yet.
+    """Return the audit plugin of a MariaDB server from MariaDB's packages; fetch it if it is missing.
 
-    Raises `InvalidInput` for a server that is not from MariaDB's packages, `LabError` if the archive has another version.
+    Raises `InvalidInput` for any other server, and `LabError` if the archive has another version.
     """
     package, source = _package(server)
     folder = lab.tools.own(f"server-audit-{server.name}-{server.dialect.version}")
@@ -49,7 +49,7 @@ def server_audit_plugin(lab: Lab, server: InstalledServer) -> Path:
 
 
 def _package(server: InstalledServer) -> tuple[str, DebianSource]:
-    """The package that has the plugins of a server whose core package is unpacked: `mariadb-server`, `mariadb-server-10.5`."""
+    """Return the package with a server's plugins, such as `mariadb-server-10.5`: only its core package is unpacked."""
     source = server_catalogue().get(server.name).source
     if isinstance(source, DebianSource):
         for package in source.packages:

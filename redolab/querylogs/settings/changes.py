@@ -130,7 +130,7 @@ def writes_a_file(variables: Mapping[str, str]) -> bool:
 
 
 def file_of(variables: Mapping[str, str]) -> str:
-    """The slow query log's file, as the server names it."""
+    """Return the slow query log's file in the server's own view; empty if it has none."""
     name = _first_of((FILE, "log_slow_query_file"), variables)
     return variables[name] if name is not None else ""
 
@@ -190,7 +190,7 @@ def _to_widen(variables: Mapping[str, str]) -> Iterable[Change]:
 
 
 def _global_control(variables: Mapping[str, str]) -> Iterable[Change]:
-    """Percona Server: connections that are there already follow the global values."""
+    """Yield the change that makes existing connections of Percona Server follow the global values."""
     name = "slow_query_log_use_global_control"
     if name in variables:
         yield Change(name, variables[name], _CONTROLLED)
@@ -203,9 +203,10 @@ def _set(names: Iterable[str], value: str, variables: Mapping[str, str]) -> Iter
 
 
 def _output(variables: Mapping[str, str]) -> Iterable[Change]:
-    """`log_output` also says where the general log goes, which is to stay where it is.
+    """Yield the change of `log_output` to FILE; where the general log is written must not change.
 
-    Not into a table as well: that is CSV, written by one thread at a time, on a disk that nobody watches.
+    The slow log must not go into a table as well: that is CSV, written by one thread at a time, on a disk that nobody
+    watches.
     """
     before = variables.get(OUTPUT, "FILE")
     if same_value(before, "FILE"):

@@ -35,7 +35,7 @@ def event_statement(name: str, changes: Sequence[Change], seconds: float) -> str
 
 
 def check_event(variables: Mapping[str, str]) -> None:
-    """Raises `InvalidInput` unless the server's event scheduler is on (it is never switched on), or on a Galera cluster."""
+    """Raise `InvalidInput` on a Galera cluster, or if the event scheduler is off: the lab never switches it on."""
     scheduler = variables.get("event_scheduler", "")
     if not same_value(scheduler, "ON"):
         raise InvalidInput(

@@ -82,7 +82,7 @@ def write(path: Path, note: Note) -> None:
 
 
 def read(path: Path) -> Note:
-    """The note in a file. Raises `InvalidInput`."""
+    """Read the note in a file. Raises `InvalidInput`."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=Note)
     except FileNotFoundError:

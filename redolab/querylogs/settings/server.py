@@ -89,7 +89,7 @@ class UserServer:
 
     @property
     def connection_id(self) -> int | None:
-        """The server's number of the connection."""
+        """Return the connection's number on the server; None while there is no connection."""
         if self._connection is None:
             return None
         return int(self._connection.thread_id())  # type: ignore[no-untyped-call]
@@ -152,9 +152,9 @@ class UserServer:
             self._ask(f"KILL {connection}")
 
     def process_on_host(self) -> int | None:
-        """The process id of the server that listens at the address, where that is on this machine and this account may see it.
+        """Return the process id of the server at the address, if it runs here and this account may see it.
 
-        None where who listens is no server: behind a proxy or a tunnel the server is another.
+        None if the listener is no server: behind a proxy or a tunnel, the server is elsewhere.
         """
         sock = getattr(self._connection, "_sock", None)
         if sock is None:
@@ -174,7 +174,10 @@ class UserServer:
         return connection
 
     def _ask(self, *statements: str) -> Sequence[Sequence[Any]]:
-        """The rows of the last of them. Raises `pymysql.MySQLError` if the server refuses one, else as `rows`."""
+        """Run the statements and return the rows of the last one.
+
+        Raises `pymysql.MySQLError` if the server refuses one, else as `rows`.
+        """
         deadline = time.monotonic() + self._patience
         pause = _PAUSE
         reason = ""
@@ -280,7 +283,7 @@ def _listening_on(sock: socket.socket) -> int | None:
 
 
 def privileges(grants: Sequence[str]) -> frozenset[str]:
-    """The global privileges in what `SHOW GRANTS` prints."""
+    """Return the global privileges in the output of `SHOW GRANTS`."""
     found: set[str] = set()
     for grant in grants:
         match = re.match(r"GRANT (.+?) ON \*\.\* TO", grant)

@@ -79,7 +79,7 @@ class AskedServer(AbstractContextManager["AskedServer"]):
         return self._explained(countable, countable.counting, database)
 
     def count(self, countable: Countable, database: str | None) -> int:
-        """The rows that the statement joins. Raises `NotAnswered`, of that `TimedOut`."""
+        """Count the rows that the statement joins. Raises `NotAnswered`, with its kind `TimedOut`."""
         with self._reading(countable, database):
             _, rows = self._run(countable.counting)
         return int(rows[0][0])

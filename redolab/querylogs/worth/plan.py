@@ -26,7 +26,7 @@ class TableRead(msgspec.Struct, frozen=True):
 
 
 def plan_of(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[TableRead, ...]:
-    """The lines of an EXPLAIN in its traditional form."""
+    """Parse the lines of an EXPLAIN in its traditional form."""
     return tuple(_line(dict(zip(headings, row, strict=True))) for row in rows)
 
 

@@ -9,7 +9,7 @@ from redolab.querylogs.worth.judging import ClassOfQueries, Execution
 
 
 def queries_of(classes: Sequence[QueryClass]) -> list[ClassOfQueries]:
-    """The same classes in the same order."""
+    """Return the classes, in the same order, in the form that `judge` needs."""
     return [
         ClassOfQueries(
             fingerprint=each.fingerprint,

@@ -29,7 +29,7 @@ class Worth(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
 
     def share(self, verdict: Verdict) -> float:
-        """The share of the query time of all classes that those with this verdict have, 0 to 1."""
+        """Return the share of the query time of all classes that belongs to classes with this verdict, 0 to 1."""
         return sum(each.query.share for each in self.judged if each.judgement.verdict is verdict)
 
 
@@ -61,7 +61,7 @@ def answer(worth: Worth) -> str:
 
 
 def table(worth: Worth) -> ReportTable:
-    """A row for each class that was judged."""
+    """Return a table with a row for each class."""
     return ReportTable.of("worth optimising", worth.judged, _COLUMNS, list(_notes(worth)))
 
 

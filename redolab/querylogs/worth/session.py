@@ -21,10 +21,11 @@ _SHORTEST, _LONGEST = 0.1, 3600.0
 def worth_of(
     paths: Sequence[Path], top: int, address: Address | None, measure: bool, at_most: float, say: Callable[[str], None]
 ) -> Worth:
-    """The `top` classes by query time of slow query logs, judged.
+    """Decide on the `top` classes by query time of slow query logs.
 
-    With an `address` its server's EXPLAIN is asked, and with `measure` it counts, each time for `at_most` seconds.
-    Raises `InvalidInput` for a time or a number that makes no sense, and `LabError` if the server cannot be asked.
+    The server at `address` is asked for its EXPLAIN and, with `measure`, counts; each statement may take `at_most`
+    seconds. Raises `InvalidInput` for a time or a number that makes no sense, and `LabError` if the server cannot be
+    asked.
     """
     if not _SHORTEST <= at_most <= _LONGEST:
         raise InvalidInput(f"a statement cannot have {at_most:g} s", "give 0.1s to 1h")

@@ -90,12 +90,15 @@ def shape_of(select: exp.Select) -> Shape:
 
 
 def tables_of(select: exp.Select) -> list[exp.Table]:
-    """The tables it names, those of its derived tables included."""
+    """Return the tables that a SELECT names, those of its derived tables included."""
     return [table for table in select.find_all(exp.Table) if table.db or table.name.upper() != "DUAL"]
 
 
 def rows_by_log(shape: Shape, rows_sent: int) -> Rows:
-    """A as far as the log alone tells: exact where nothing is grouped, else a lower bound: a group has at least one row."""
+    """Return A as far as the log alone tells.
+
+    It is exact without grouping. Otherwise it is a lower bound: a group has at least one row.
+    """
     if shape.grouping is Grouping.NONE:
         return Rows(rows_sent, Known.LOG)
     if shape.grouping is Grouping.ONE_ROW or shape.supergroups:

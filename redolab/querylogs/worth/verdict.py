@@ -56,12 +56,12 @@ def unknown(reason: str) -> Rows:
 
 
 def examined_per_table(rows_examined: int, tables: int) -> float:
-    """B: rows examined for each of the tables whose rows the server counts; a statement without a table counts as one."""
+    """Return B: rows examined for each table whose rows the server counts, or for a statement without tables."""
     return rows_examined / max(tables, 1)
 
 
 def ratio(examined: float, rows: Rows) -> float | None:
-    """B/A: 0 where nothing was examined, infinite where A is 0 and something was, None where A is unknown."""
+    """Return B/A: 0 if nothing was examined, infinite if only A is 0, None if A is unknown."""
     if rows.count is None:
         return None
     if rows.count == 0:
