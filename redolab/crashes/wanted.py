@@ -69,7 +69,7 @@ class WantedCrash:
     """The kind of crash."""
 
     def dataset_size(self, log_size: int) -> int:
-        """Bytes of its tables with a log of so many bytes."""
+        """Return the bytes of the tables with a redo log of `log_size` bytes."""
         per_warehouse = workload_catalogue().get(self.workload).bytes_per_warehouse
         if self.warehouses is not None and per_warehouse is not None:
             return self.warehouses * per_warehouse

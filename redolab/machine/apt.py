@@ -36,9 +36,9 @@ class PrivateApt:
     def prepare(
         cls, folder: Path, suite: str, *, beside_installed: bool = False, source_packages: bool = False
     ) -> PrivateApt:
-        """Set it up for one suite (and its security updates where the machine's own mirrors have them).
+        """Set up apt for one suite, and its security updates if the machine's own mirrors have them.
 
-        With `beside_installed` only what the machine itself lacks is fetched. `source_packages` adds their lists.
+        With `beside_installed` only packages that the machine lacks are fetched. `source_packages` adds their lists.
         """
         lists, how_reached = sources(suite)
         if source_packages:
@@ -62,7 +62,7 @@ class PrivateApt:
                 processes.run(Command(["dpkg-deb", "--extract", str(archives / name), str(root)]))
 
     def unpack_alone(self, package: str, root: Path) -> str:
-        """Download one package without what it depends on, unpack it into `root`, and return its version.
+        """Download one package without its dependencies, unpack it into `root`, and return its version.
 
         Raises `LabError`.
         """
@@ -146,9 +146,9 @@ def distribution() -> str:
 
 
 def codename() -> str:
-    """Return the suite of the archive that this machine's packages come from, as in `bookworm`.
+    """Return the suite of the archive that this machine's packages come from, such as `bookworm`.
 
-    A distribution made of another one's packages has a codename of its own, and says that one's too.
+    A derived distribution has a codename of its own, and also names that of the original.
     """
     release = os_release()
     return release.get(f"{distribution().upper()}_CODENAME") or release["VERSION_CODENAME"]

@@ -1,10 +1,10 @@
-"""Journal of everything that the lab must undo:
+"""Journal of everything that the lab must undo.
 
-The lab writes an entry before it makes the thing, and removes the entry when the thing is undone.
+The lab writes an entry before it makes the thing, and removes the entry when the thing is undone. Entries that remain
+when no lab is running belong to a lab that was killed; the next command names and removes the things.
 
-Entries that remain when no lab is running belong to a lab that was killed; the next command names and removes the
-things. The lab removes nothing outside the folder of the journal, nor what a link out of that folder reaches: a
-journal may have been copied, or written by somebody else.
+The lab removes nothing outside the folder of the journal, nor what a link out of that folder reaches: a journal may
+have been copied, or written by somebody else.
 """
 
 from __future__ import annotations
@@ -103,9 +103,9 @@ class Journal:
                 files.remove(note)
 
     def remove(self, folder: Path, mark: str, what: str) -> None:
-        """Remove a folder that a file in it, the mark, says is whole; `what` is what is left where that is broken off.
+        """Remove a folder whose mark, a file in it, says that it is complete.
 
-        Raises `InvalidInput` for a path outside the lab.
+        `what`: description of the rest if the removal breaks off. Raises `InvalidInput` for a path outside the lab.
         """
         note = self._note(folder)
         entry = Entry(path=str(folder), what=what)
@@ -115,7 +115,10 @@ class Journal:
         files.remove(note)
 
     def clear(self) -> list[str]:
-        """Take away what a killed lab left; what that was, in words. Only to be called by the one lab that runs. Raises `LabError`."""
+        """Remove what a killed lab left, and return its descriptions. Only the one running lab may call it.
+
+        Raises `LabError`.
+        """
         for name in files.names(self._folder):
             if _UNFINISHED_NOTE.fullmatch(name):
                 # The lab was killed while it wrote this note, so nothing had been made yet.
@@ -135,7 +138,10 @@ class Journal:
         return self._folder / f"{xxhash.xxh3_64_hexdigest(str(path).encode())}.json"
 
     def strike_strangers(self) -> list[str]:
-        """Strike out what lies outside the lab, as a lab that was moved or copied has it; the paths, which are left alone."""
+        """Remove entries for paths outside the lab, as a moved or copied lab has them.
+
+        Return the paths, which are left alone.
+        """
         strangers = [(note, entry.path) for note, entry in self._entries() if not self._is_ours(entry)]
         for note, _ in strangers:
             files.remove(note)

@@ -56,10 +56,10 @@ def read_machine(folder: Path) -> Machine:
 
 
 def cpu_name(cpuinfo: str, architecture: str, product: str) -> str:
-    """Return the CPU's model name or, of a kernel that has none (ARM, POWER, RISC-V), what else tells CPUs apart.
+    """Return the CPU's model name or, if the kernel has none (ARM, POWER, RISC-V), other text that distinguishes CPUs.
 
-    An ARM CPU says whose core it has and which; machines with the same core differ in clock and caches, so that the
-    `product` (the machine's maker and model) is part of the name.
+    An ARM CPU reports vendor and kind of its core. Machines with the same core differ in clock and caches, so the
+    name includes the `product` (the machine's maker and model).
     """
     if named := re.search(r"^model name\s*: (.*)", cpuinfo, re.MULTILINE):
         return named[1]
@@ -68,7 +68,7 @@ def cpu_name(cpuinfo: str, architecture: str, product: str) -> str:
 
 
 def _product() -> str:
-    """Return maker and model of the machine as its firmware says them; empty where it does not."""
+    """Return maker and model of the machine, from its firmware; empty if it does not tell them."""
     dmi = [_read(f"/sys/class/dmi/id/{name}").strip() for name in ("sys_vendor", "product_name")]
     return " ".join(filter(None, dmi)) or _read("/proc/device-tree/model").strip("\0\n")
 

@@ -1,4 +1,4 @@
-"""Block devices: which one a folder lies on, how the kernel treats its requests, and what it has counted of them."""
+"""Block devices: the device under a folder, the kernel's settings for its requests, and its counters."""
 
 from __future__ import annotations
 

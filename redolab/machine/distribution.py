@@ -13,7 +13,7 @@ _WITH_APT = ("debian", "ubuntu")
 
 
 def os_release() -> Mapping[str, str]:
-    """Return the fields of /etc/os-release; none where there is no such file."""
+    """Return the fields of /etc/os-release; empty without that file."""
     try:
         lines = OS_RELEASE.read_bytes().decode(errors="replace").splitlines()
     except OSError:
@@ -22,16 +22,16 @@ def os_release() -> Mapping[str, str]:
 
 
 def names() -> Sequence[str]:
-    """Return the distribution's own name, then the names of those that it is like."""
+    """Return the distribution's own name, then the names of distributions that it is like."""
     release = os_release()
     return [release.get("ID", "unknown"), *release.get("ID_LIKE", "").split()]
 
 
 def has_apt() -> bool:
-    """Return whether this distribution installs with apt, so that the lab can get packages by itself."""
+    """Return True if this distribution installs with apt, so that the lab can get packages itself."""
     return any(name in _WITH_APT for name in names())
 
 
 def how_to_install(packages: Sequence[str]) -> str:
-    """Return what a person types to have packages of these Debian names."""
+    """Return the command by which a person installs packages with these Debian names."""
     return f"{'apt install' if has_apt() else 'install'} {' '.join(packages)}"

@@ -117,10 +117,10 @@ class Disturbance(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineSample(DeviceCounters):
-    """Counts of the device since it was there, and of the processors since the machine was started, at one instant."""
+    """Counters of the device since it appeared, and of the CPUs since the machine was started, at one instant."""
 
     monotonic: float
     cpu_busy: float
-    """Seconds that all processors together have spent on something."""
+    """Busy seconds, summed over all CPUs."""
     cpu_all: float
-    """Seconds that all processors together have had."""
+    """Elapsed seconds, summed over all CPUs."""

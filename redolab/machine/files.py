@@ -21,7 +21,7 @@ from redolab.errors import DiskFull
 from redolab.units import MIB
 
 STILL_WRITTEN = 5.0
-"""Seconds for which what was killed with the lab may still be writing its last file."""
+"""Seconds for which processes killed with the lab may still be writing their last files."""
 
 
 def write_whole(path: Path, content: bytes, *, mode: int = 0o666) -> None:
@@ -101,7 +101,10 @@ def remove(path: Path) -> None:
 
 
 def remove_marked(folder: Path, mark: str) -> None:
-    """Remove a folder that a file in it says is whole: that file first, so that what is left half-removed is not taken for it."""
+    """Remove a folder that has a mark.
+
+    The mark goes first, so that a half-removed folder does not pass for a complete one.
+    """
     if not folder.is_symlink():
         remove(folder / mark)
     remove(folder)

@@ -1,4 +1,4 @@
-"""Ctrl-C and the signals that mean the same: the lab is unwound once, and never in the middle of what must be whole."""
+"""Ctrl-C and signals that mean the same: the lab cleans up once, and never in the middle of an atomic step."""
 
 from __future__ import annotations
 

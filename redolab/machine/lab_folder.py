@@ -1,4 +1,4 @@
-"""The lab's own folder: told by its mark, so that nothing is written to, obeyed in or removed from a folder that is another's."""
+"""The lab's own folder, recognised by its mark: the lab writes, trusts and removes nothing in any other folder."""
 
 from __future__ import annotations
 

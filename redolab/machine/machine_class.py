@@ -1,4 +1,4 @@
-"""The class of a machine: what two have in common whose times compare. Which of them it is, is its identity."""
+"""Class of a machine: the properties that two machines share if their times are comparable. Their identities differ."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from redolab.machine.facts import Machine
 from redolab.units import format_size
 
 _MEMORY_VARIES = 0.02
-"""Share by which the memory that the kernel reports differs from one of its versions to the next."""
+"""Share by which the reported memory varies between kernel versions."""
 
 
 class MachineClass(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from redolab.machine.processes import Command, is_root, run
 
 
 def unmount(folder: Path) -> None:
-    """Unmount what is mounted at `folder` and below it, and let go of the loop devices on files there.
+    """Unmount everything at `folder` and below it, and release the loop devices on files there.
 
     Raises `CommandFailed`.
     """
@@ -44,7 +44,7 @@ def _detach_loops(folder: Path) -> None:
 
 
 def _until_done(command: Command) -> None:
-    """Run it until it succeeds: what was killed may hold a mount for a moment longer. Raises `CommandFailed`."""
+    """Run the command until it succeeds: a killed process may hold a mount for a moment. Raises `CommandFailed`."""
     deadline = time.monotonic() + STILL_WRITTEN
     while run(command, check=False).status != 0:
         if time.monotonic() > deadline:

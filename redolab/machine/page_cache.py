@@ -1,4 +1,4 @@
-"""Forgetting what the kernel has cached of files."""
+"""Removal of files from the kernel's page cache."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 
 
 def drop_page_cache() -> bool:
-    """Forget what the operating system has cached of files; False if the lab may not."""
+    """Drop the page cache. Return False if the lab may not."""
     os.sync()
     try:
         _DROP_CACHES.write_text("3\n")

@@ -41,7 +41,7 @@ _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.05
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program and its arguments, with what it needs around it."""
+    """A program and its arguments, environment, folder and input."""
 
     arguments: Sequence[str]
     folder: Path | None = None
@@ -180,7 +180,7 @@ _running: set[Process] = set()
 
 
 def run(command: Command, *, seconds: float = 600.0, check: bool = True, to_its_end: bool = False) -> Output:
-    """Run a program to its end; with `to_its_end` also when the lab is interrupted meanwhile.
+    """Run a program to its end; with `to_its_end`, also when the lab is interrupted meanwhile.
 
     Raises `CommandFailed` if it cannot be run, takes longer than `seconds` or, with `check`, ends with an error.
     """
@@ -241,12 +241,11 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def start(command: Command, output: Path, *, arrivals: Path | None = None) -> Process:
-    """Start a program that goes on beside the lab; what it prints goes to the file `output` as well as to `lines`.
+    """Start a program that runs beside the lab; its output goes to the file `output` and to `lines`.
 
-    When each line arrived, in seconds from the start, goes to the file `arrivals` if one is named.
-
-    To be called from the thread that lives as long as the lab: the kernel ends the program with the thread that
-    started it (PR_SET_PDEATHSIG), which is how it dies with the lab. Raises `CommandFailed` if it cannot be started.
+    The arrival of each line, in seconds from the start, goes to the file `arrivals` if one is named. Call it from the
+    thread that lives as long as the lab: the kernel ends the program with the thread that started it
+    (PR_SET_PDEATHSIG). Raises `CommandFailed` if the program cannot be started.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
     log = output.open("wb")
@@ -306,7 +305,7 @@ def go_first() -> None:
 
 
 def end_all() -> None:
-    """End what `start` has started and nobody has ended: to be called when the lab is left."""
+    """End all live processes of `start`; call it when the lab ends."""
     for process in list(_running):
         process.stop(signal.SIGKILL)
 
@@ -334,7 +333,7 @@ def is_running(process: ProcessIdentity) -> bool:
 
 
 def kill(process: ProcessIdentity, with_signal: signal.Signals = signal.SIGKILL) -> bool:
-    """Signal exactly this process; False if it is no longer there."""
+    """Signal exactly this process. Return False if it no longer exists."""
     found = _find(process)
     if found is None:
         return False

@@ -31,7 +31,7 @@ PACKAGES = {
 """Program → the Debian package that has it."""
 
 _NEEDS_ITS_SCRIPTS = ("mvn", "npm")
-"""Programs whose packages do not work as they are unpacked."""
+"""Programs that do not work when their packages are only unpacked."""
 _ASKED_FOR_ITS_VERSION = {"mkfs.xfs": "-V"}
 """Programs that do not know `--version`."""
 _FOR_TERMINALS = re.compile(
@@ -49,7 +49,7 @@ The installed libraries know only colours and cursor (click) or miss some string
 """
 _PATIENCE = 3600.0
 _LOCK = 300
-"""Seconds to wait for another package manager, as runs by itself on a fresh machine."""
+"""Seconds to wait for another package manager, such as the one that runs on a fresh machine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ _LOOK_EVERY = 0.2
 _TRAFFIC_EVERY = 1.0
 _BESIDE_A_STATEMENT = (("log_slow_extra", 550), ("log_slow_verbosity", 470))
 _BESIDE_A_PLAIN_STATEMENT = 200
-"""Bytes that a log has of a statement beside its text, about, by the variables that make it say more."""
+"""Bytes that a log holds, roughly, for each statement beside its text; keyed by variables that add detail."""
 
 
 @dataclass(frozen=True, slots=True)

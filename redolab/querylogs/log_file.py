@@ -48,9 +48,9 @@ class LogFile:
             return None
 
     def sync(self) -> None:
-        """Write what the page cache holds of it to its disk, under this name or the one that it was just renamed to.
+        """Write the log's cached pages to its disk, under this name or the one it was just renamed to.
 
-        MySQL does so when it closes the log, while all who write to it wait: what is on the disk already, it need not.
+        MySQL does so when it closes the log, while all writers wait. Pages already on the disk shorten that wait.
         """
         with suppress(OSError):
             descriptor = os.open(self._last_written(), os.O_RDONLY)
@@ -60,7 +60,7 @@ class LogFile:
                 os.close(descriptor)
 
     def _last_written(self) -> Path:
-        """Return the path of the log that was written to last: this one, or while that is empty, what it was renamed to."""
+        """Return the path of the log that was written last: this one or, while it is empty, its renamed predecessor."""
         written = {}
         for path in self.here.parent.glob(f"{glob.escape(self.here.name)}*"):
             # logrotate may remove one meanwhile.

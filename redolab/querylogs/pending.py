@@ -19,10 +19,10 @@ _PATIENCE = 10.0
 def restore(
     named: Sequence[Path], address: Address | None, complete: Callable[[Address], Address], telling: Telling
 ) -> int:
-    """Put back what these notes say, or all that there are, the newest first; how many.
+    """Undo the changes in these notes, by default in all, the newest first. Return the number of notes.
 
-    A note's own address is used unless one is given; `complete` gives that its password. Raises `LabError`: of one note as it is,
-    of several at the end.
+    A note's own address is used unless one is given; `complete` adds its password. Raises `LabError`: that of a
+    single note, or one for all at the end.
     """
     paths = list(named) or notes.all_notes()
     failed: list[tuple[Path, LabError]] = []

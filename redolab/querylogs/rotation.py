@@ -1,7 +1,7 @@
-"""Rotating a slow query log while the server runs: renamed, then opened anew; logging is paused meanwhile only if asked.
+"""Rotation of a slow query log while the server runs: rename it, then reopen it. Logging is paused only if asked.
 
-A log is never truncated (that blocks its writers), nothing is removed, and no signal is sent (SIGHUP flushes tables as well):
-data/published/query-logs.toml has the source.
+A log is never truncated, because that blocks its writers. Nothing is removed, and no signal is sent: SIGHUP flushes
+tables as well. data/published/query-logs.toml has the source.
 """
 
 from __future__ import annotations
@@ -128,9 +128,10 @@ def _open_anew(server: UserServer, telling: Telling, log: LogFile | None, stamp:
 
 
 def renamed_log(file: Path, old: Path) -> None:
-    """Rename a log and make an empty one of the same owner: where the server may not make files, it would switch its log off.
+    """Rename a log and make an empty one with the same owner.
 
-    Raises `InvalidInput` for a link, a pipe or a device.
+    A server that may not make files would otherwise switch its log off. Raises `InvalidInput` for a link, a pipe or a
+    device.
     """
     was = file.lstat()
     if not stat.S_ISREG(was.st_mode):

@@ -14,7 +14,10 @@ from redolab.servers.sandbox import INSTANCE
 
 
 def initialise(server: InstalledServer, folder: Path, request: InstanceRequest) -> None:
-    """Make an empty instance folder's data directory one that the server starts on. Raises `CommandFailed`."""
+    """Turn the data directory of an empty instance folder into one that the server starts on.
+
+    Raises `CommandFailed`.
+    """
     initialisation = server.dialect.initialisation()
     share = server.share_on_host
     if initialisation.ready_folder is not None:

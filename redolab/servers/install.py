@@ -26,14 +26,14 @@ _EVERYTHING = Path("/")
 
 
 class _Mark(msgspec.Struct, frozen=True):
-    """Written last, so that a half-made server has none: what it was made from, and what its binary says of itself."""
+    """Mark of a complete server: its source, and its binary's own version text. It is written last."""
 
     source: Source
     program: str
     share: str
     said: str
     name: str
-    """The server's name, which is not always that of its folder: the folder's has the version too."""
+    """Name of the server. The folder's name has the version too."""
 
     def is_of(self, entry: CatalogueEntry) -> bool:
         """Return True if the server was installed from exactly this entry."""
@@ -61,7 +61,7 @@ class InstalledServer:
 
 
 class Servers:
-    """The servers unpacked under a folder, each version of each in a folder of its own, `NAME-VERSION`."""
+    """Servers unpacked under a folder, each version in a folder of its own, `NAME-VERSION`."""
 
     def __init__(self, folder: Path, journal: Journal, tools: Tools) -> None:
         self._folder = folder
@@ -115,7 +115,7 @@ class Servers:
         return sum(files.folder_size(folder) for folder, _ in self._marked(name))
 
     def remove(self, name: str) -> None:
-        """Remove what was unpacked of a server, all versions of it."""
+        """Remove all versions of a server."""
         for folder, _ in self._marked(name):
             files.remove_marked(folder, _MARK)
 

@@ -136,7 +136,7 @@ class Instance(AbstractContextManager["Instance"]):
             raise self._failure(f"{self.server.name} ended with status {status} while it was starting")
 
     def wait_ready(self, seconds: float = 3600.0) -> None:
-        """Wait until it takes connections. Raises `ServerFailed`."""
+        """Wait until the server takes connections. Raises `ServerFailed`."""
         self.watch(seconds, lambda: Event.READY in self._first)
 
     def has_recovered(self) -> bool:
@@ -150,7 +150,7 @@ class Instance(AbstractContextManager["Instance"]):
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Make what a client meets in it when the server refuses or ends a `ServerFailed` with the log's last lines."""
+        """Turn a refusal or a lost connection within the block into `ServerFailed` with the log's last lines."""
         try:
             yield
         except pymysql.MySQLError as error:
@@ -242,7 +242,7 @@ class Instance(AbstractContextManager["Instance"]):
 
     @property
     def pid(self) -> int | None:
-        """The server's process id on this machine."""
+        """Return the server's process id on this machine; None before it has started."""
         return None if self._server_process is None else self._server_process.pid
 
     def ends_within(self, seconds: float) -> bool:
@@ -288,12 +288,12 @@ class Instance(AbstractContextManager["Instance"]):
         return sent
 
     def thaw(self) -> None:
-        """Let it go on after `freeze`."""
+        """Let the server go on after `freeze`."""
         assert self._server_process is not None
         processes.kill(self._server_process, signal.SIGCONT)
 
     def send_signal(self, number: signal.Signals) -> None:
-        """Send a signal to exactly the server, as SIGHUP, which has it open its logs anew. Raises `ServerFailed`.
+        """Send a signal to exactly the server, such as SIGHUP, which makes it reopen its logs. Raises `ServerFailed`.
 
         The server acts on it in its own time: the caller looks for the effect.
         """
@@ -342,9 +342,9 @@ def _short(socket: Path) -> Iterator[str]:
 
 
 def prepare_folder(server: InstalledServer, folder: Path, request: InstanceRequest | None = None) -> None:
-    """Make the folder of an instance what the server's user can work in, and write the option file of a request.
+    """Give an instance's folder to the server's user, and write the option file of a request.
 
-    Raises `ServerFailed` if a server that ran in it has left a link in place of one of its folders.
+    Raises `ServerFailed` if an earlier server has left a link in place of one of its folders.
     """
     owner = server.sandbox.owner()
     for name in ("", DATA, "tmp"):

@@ -51,7 +51,7 @@ def serve(server: ServerToCome, host: str, port: int) -> None:
 
 
 def write_file(server: ServerToCome, file: Path, every: float) -> None:
-    """Write the metrics into a file every so many seconds, whole or not at all, until SIGINT, SIGTERM or SIGHUP; then it goes.
+    """Write the metrics into a file every `every` seconds, atomically, until SIGINT, SIGTERM or SIGHUP; then remove it.
 
     Raises `InvalidInput` for a name that node_exporter would not read, or a time that is too short.
     """

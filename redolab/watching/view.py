@@ -134,9 +134,9 @@ def recovery_table(expectations: Expectations, expected: Sequence[Expected]) -> 
 def show_expected(
     console: Console, address: Address, storage: str, workload: str | None, samples: Sequence[Sample]
 ) -> None:
-    """Print the recoveries after crashes at the last of these samples, at the highest age among them, and at the worst.
+    """Print the recoveries after crashes at the last sample, at the largest age among the samples, and at the worst.
 
-    Nothing of a server that is away by now: it does not say any more what it was.
+    Leaves out a server that is away by now: its settings are no longer known.
     """
     try:
         server = WatchedServer(address, storage, workload)

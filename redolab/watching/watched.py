@@ -46,7 +46,10 @@ class WatchedServer:
     """A server, with what answers for its recovery."""
 
     def __init__(self, address: Address, storage: str, workload: str | None, server: str | None = None) -> None:
-        """`server`: whose figures are taken, instead of what it says that it is. Raises `LabError` if it cannot be asked."""
+        """Connect. `server`: the server whose calibration is used, instead of the one reported.
+
+        Raises `LabError` if that fails.
+        """
         self._address = address
         self._live = LiveServer(address)
         self._given = server, storage, workload

@@ -1,4 +1,4 @@
-"""A stream of bytes to chunks that begin and end between two records, so that each can be read by itself."""
+"""Split of a byte stream into chunks between two records, so that each chunk can be read alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from redolab.querylogs.digest.lines import RECORD, TIME, ends_record, is_stamp
 
 CHUNK = 4 << 20
 LONGEST = 16 << 20
-"""A record may be longer, but of what is longer only the beginning is kept: a statement has at most 1 GiB."""
+"""Size in bytes above which only the beginning of a record is kept; a statement has at most 1 GiB."""
 _KEPT = 1 << 20
 _BEFORE_LINE = (b"", b"\n")
 
@@ -18,9 +18,9 @@ _BEFORE_LINE = (b"", b"\n")
 class Chunk:
     """Whole records.
 
-    `content`: begins with a record's first line, except the first chunk of a stream; `stamp`: the last `# Time` before
-    it, which a record without one of its own has as well; `first`, `last`: of the stream; `dropped`: bytes that were
-    left out of a record that is too long.
+    `content`: begins with a record's first line, except in the first chunk of a stream; `stamp`: the last `# Time`
+    before it, which also holds for a record without its own; `first`, `last`: position in the stream; `dropped`:
+    bytes left out of a record that is too long.
     """
 
     content: bytes

@@ -29,8 +29,8 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
 class Distribution(msgspec.Struct, frozen=True, kw_only=True):
     """Exact figures of all values, in their unit.
 
-    The percentile p of n values in order is the one at place ⌊p·n⌋, of fewer than ten the largest, as pt-query-digest
-    takes it; the median of an even number is the mean of the two in the middle; `stddev` is that of the values
+    The percentile p of n ordered values is the one at place ⌊p·n⌋; of fewer than ten, the largest, as in
+    pt-query-digest. The median of an even number is the mean of the two in the middle. `stddev` is that of the values
     themselves (divided by n).
     """
 
@@ -93,7 +93,7 @@ class Skipped(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that was read: `bytes` are those of its content, unpacked; `broken`: why it could not be read to its end."""
+    """A file that was read. `bytes`: of its unpacked content; `broken`: reason why it could not be read to its end."""
 
     path: str
     bytes: int

@@ -1,8 +1,8 @@
-"""A statement without what differs from one execution to the next, as pt-query-digest 3.2 has it by default.
+"""Fingerprints: statements without the parts that differ between executions, as in pt-query-digest 3.2.
 
-The order of the steps, and that they work on bytes, is part of what it is: `0xAB` becomes `?ab`, for numbers are
-taken out before the statement is put into lower case. Nothing here is better than there, so that its classes, and the
-MD5 of a fingerprint as the class's id, can be compared with what people have.
+The order of the steps matters, and so does their work on bytes: `0xAB` becomes `?ab`, because numbers are removed
+before the statement is put into lower case. The lab corrects nothing of this. Its classes, and the MD5 of a
+fingerprint as the class's id, can thus be compared with those of pt-query-digest.
 """
 
 from __future__ import annotations

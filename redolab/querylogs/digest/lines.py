@@ -24,7 +24,7 @@ _BEGINNING = re.compile(
 # All of a server's path, or the beginning of it.
 _PATH = re.compile(rb"(?:\A|\n)(?:/|[A-Z]:\\)[^ \n]*\Z")
 BREAK = b"\n# Time: \n"
-"""Stands for a place where one log ends and another begins: a stamp that says nothing."""
+"""Marker where one log ends and another begins: an empty stamp."""
 
 
 def is_beginning(content: bytes, before: bytes) -> bool:

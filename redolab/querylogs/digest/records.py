@@ -1,7 +1,7 @@
-"""A chunk of a slow query log to a table of its records, a column at a time.
+"""Table of the records in a chunk of a slow query log, made a column at a time.
 
-What stands between two `# User@Host` lines is a record, and at its end the `# Time` of the next one. All servers agree
-on that, from 5.0 to MySQL 9.7 and MariaDB 12: what a version adds are lines that begin with `#`.
+A record is the text between two `# User@Host` lines, with the `# Time` of the next one at its end. All servers agree
+on that, from 5.0 to MySQL 9.7 and MariaDB 12: versions only add lines that begin with `#`.
 """
 
 from __future__ import annotations
@@ -120,9 +120,9 @@ def records(chunk: Chunk, window: Window) -> Records:
 
 
 def _split(content: bytes) -> pl.DataFrame:
-    """Split at the first line of each record: what stands before, between and behind, and the stamps that each `piece` ends with.
+    """Split at the first line of each record. Return the pieces, and the stamps at the end of each `piece`.
 
-    `stamp`: the last of these that says anything; `ends`: whether a record ends here, and the next line begins one.
+    `stamp`: the last stamp that is not empty; `ends`: True if a record ends here, and the next line begins one.
     """
     # Statements hold binary strings, and text in any encoding. With one character a byte, and no other encoding for chunks
     # that are UTF-8, a statement has one class wherever a chunk ends.

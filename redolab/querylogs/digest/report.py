@@ -29,7 +29,7 @@ class _Row:
 
 
 def show(digest: Digest, limit: int, console: Console) -> None:
-    """Print the answer, the classes that took most of the time, and what was left out."""
+    """Print the answer, the classes that took most of the time, and the parts that were left out."""
     console.print(_answer(digest), highlight=False, markup=False, soft_wrap=True)
     rows = [
         _Row(str(rank), each.share, each.count, each.seconds.total, each, _clipped(each.fingerprint))

@@ -1,8 +1,8 @@
-"""Statements without most of their literals, a column at a time.
+"""Shapes: statements without most of their literals, made a column at a time.
 
-Fingerprints are made one by one, so only of few: of one statement of each *shape*. Two statements of one shape always
-have one fingerprint; the other way round need not hold. Each step here is therefore the same as the fingerprint's own
-(`redolab.querylogs.digest.fingerprints`), or leaves more of the statement in place.
+Fingerprints are made one by one, so only one statement of each *shape* gets one. Two statements of one shape always
+have one fingerprint; the reverse need not hold. Each step here is therefore the same as that of
+`redolab.querylogs.digest.fingerprints`, or leaves more of the statement in place.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _NUMBERED = re.compile(r"(?P<base>.+)\.(?P<number>[1-9]\d{0,5})(?:\.(?:gz|zst|bz
 
 @dataclass
 class Stream:
-    """The content of files one behind the other, and what was read of each."""
+    """Content of files in sequence, and a record of what was read of each."""
 
     paths: Sequence[Path]
     files: list[ReadFile] = field(default_factory=list)
@@ -76,7 +76,7 @@ def in_order(paths: Sequence[Path]) -> list[Path]:
 
 
 def without_indent(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the blocks of a paste without the blanks before each line, without empty lines and dots in place of what was left out."""
+    """Yield the blocks of a paste without its indent, empty lines, and dots in place of omitted text."""
     rest, paste = b"", None
     for number, block in enumerate(blocks):
         if number == 0 and RECORD not in b"\n" + block and (indented := _INDENTED.search(block)) is not None:

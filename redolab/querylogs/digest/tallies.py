@@ -47,7 +47,7 @@ class Summary:
 
 
 def summarise(chunk: Chunk, window: Window) -> Summary:
-    """Read a chunk. Touches nothing else, so that any number are read at the same time."""
+    """Summarise a chunk. Touches nothing else, so any number of chunks can be read at the same time."""
     read = records(chunk, window)
     table = with_shapes(read.table.with_columns(pl.col("database").forward_fill()))
     table = table.with_row_index("place")

@@ -1,8 +1,8 @@
-"""The slow query log without a lock, compiled in the source tree of the server that loads it.
+"""Build of the slow query log without a lock, in the source tree of the server that loads it.
 
-The plugin reads a session's `THD`, which moves with every version and which only the server's source declares. So the
-lab fetches the source package that the server was built from, configures it with Debian's options, and builds the one
-target `redolab_slow_log` in it, as MariaDB documents for plugins in the tree.
+The plugin reads a session's `THD`, whose layout changes with every version and which only the server's source
+declares. The lab fetches the source package of the server, configures it with Debian's options, and builds the target
+`redolab_slow_log` in it, as MariaDB documents for plugins in the tree.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from redolab.servers.address import Address
 
 _NAME = "redolab_slowlog"
 _TO_LEAVE = 3.0
-"""Seconds for which one that has just put back may still be ending."""
+"""Seconds that an earlier command may need to end after it has put everything back."""
 
 
 @contextmanager

@@ -12,7 +12,7 @@ _TO_SEE = "PROCESS"
 
 
 def missing_privileges(held: frozenset[str], *, sets_variables: bool = True) -> list[str]:
-    """Name what an account with these global privileges lacks to flush the log, and to set variables if it is to."""
+    """Return the privileges, beyond these global ones, that flushing the log and (if asked) setting variables need."""
     if _ALL in held:
         return []
     if not sets_variables:
@@ -22,9 +22,10 @@ def missing_privileges(held: frozenset[str], *, sets_variables: bool = True) -> 
 
 
 def check_privileges(server: UserServer, *, sets_variables: bool = True) -> None:
-    """Raise `LabError` naming what the account lacks.
+    """Raise `LabError` that names the account's missing privileges.
 
-    MariaDB and managed services have rules of their own. So SET GLOBAL is tried too, with the value that the variable has.
+    MariaDB and managed services have rules of their own. The check therefore also tries SET GLOBAL with the present
+    value of the variable.
     """
     held = privileges([str(row[0]) for row in server.rows("SHOW GRANTS")])
     lacking = missing_privileges(held, sets_variables=sets_variables)

@@ -47,7 +47,7 @@ def check_event(variables: Mapping[str, str]) -> None:
 
 
 def make_event(server: UserServer, name: str, changes: Sequence[Change], seconds: float) -> None:
-    """Make it, without a word in the binary log. Raises `LabError`."""
+    """Make the event, without an entry in the binary log. Raises `LabError`."""
     server.carry_out(_WITHOUT_BINARY_LOG, event_statement(name, changes, seconds), _WITH_BINARY_LOG)
 
 

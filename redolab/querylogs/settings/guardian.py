@@ -1,7 +1,8 @@
-"""The process that puts back when the command that made the changes cannot: killed, stuck, or cut off from the server.
+"""Watchdog: the process that undoes changes when their command cannot: killed, stuck, or cut off from the server.
 
-It is started before the first change, in a session of its own, so that what ends the command's terminal or process group
-does not end it. It acts when the command is gone without a word, at the deadline, and when it is itself told to end.
+It starts before the first change, in a session of its own, so that the end of the command's terminal or process group
+does not end it. It acts when the command is gone without a message, at the deadline, and when it is told to end
+itself.
 """
 
 from __future__ import annotations

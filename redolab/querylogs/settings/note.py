@@ -76,7 +76,7 @@ def new_path(purpose: str, stamp: str) -> Path:
 
 
 def write(path: Path, note: Note) -> None:
-    """Put it on the disk, whole."""
+    """Write the note to the disk, atomically."""
     files.make_folder(path.parent, mode=0o700)
     files.write_whole(path, msgspec.json.format(msgspec.json.encode(note), indent=1) + b"\n")
 

@@ -1,4 +1,4 @@
-"""Putting back what a note says was changed."""
+"""Undoing of the changes in a note."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Telling:
 
 
 def put_back(server: UserServer, path: Path, note: Note, telling: Telling) -> None:
-    """Take back what is still in force of a note's changes, and remove the note. Raises `LabError`.
+    """Undo those changes of a note that are still in force, and remove the note. Raises `LabError`.
 
-    After a restart nothing is changed, as the server has its values from its option file. What somebody else has changed
-    meanwhile is left, and named. It may be done by two processes at once, and again.
+    After a restart nothing is changed: the server has its values from its option file. Values that somebody else has
+    changed meanwhile stay, and are named. Two processes may do it at once, and again.
     """
     if server.identity.uuid != note.identity.uuid:
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""A user's server whose global variables are read and set; a connection that drops is taken up again, to the same server."""
+"""A user's server whose global variables are read and set. It reconnects, to the same server only."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ _OWN_SESSION = (
 
 
 class Refusal(LabError):
-    """The server answers, and does not do what it was told."""
+    """The server refuses a statement."""
 
 
 class Restarted(LabError):
-    """The server that is asked was restarted since it was first asked: what was set by SET GLOBAL is gone."""
+    """The server was restarted since it was first asked: values from SET GLOBAL are gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class UserServer:
             raise self._refusal(query, error) from error
 
     def carry_out(self, *statements: str) -> None:
-        """Carry these out in one connection, from the first on if it is lost meanwhile. Raises `LabError` as `rows`."""
+        """Run these statements on one connection, all again if it is lost meanwhile. Raises `LabError` as `rows`."""
         try:
             self._ask(*statements)
         except pymysql.MySQLError as error:
@@ -214,7 +214,7 @@ class UserServer:
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _take_up_again(self) -> None:
-        """Connect to the same server as before. Raises `Restarted`, once, if that has been restarted."""
+        """Reconnect to the same server. Raises `Restarted`, once, if it was restarted."""
         connection = self._connected()
         now = _identity(connection)
         if now.uuid != self.identity.uuid:

@@ -1,7 +1,7 @@
-"""Asking a user's server for A: read-only, within a time limit, and only what `counting` has let through.
+"""Questions to a user's server about A: read-only, within a time limit, and only statements that `counting` allows.
 
-Nothing of the server is changed: what is set is set for the connection alone, which is READ ONLY where the version has
-that, as is every transaction, and all are rolled back.
+Nothing on the server is changed. Settings apply to the connection alone. The session and every transaction are READ
+ONLY where the version has that, and every transaction is rolled back.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from redolab.querylogs.worth.counting import Countable, TableName
 from redolab.querylogs.worth.plan import TableRead, plan_of
 
 _OTHERWISE = frozenset({"ANSI_QUOTES", "HIGH_NOT_PRECEDENCE", "NO_BACKSLASH_ESCAPES", "ORACLE", "PIPES_AS_CONCAT"})
-"""Modes in which a server reads a text as another statement than the one that was parsed."""
+"""SQL modes in which a server reads a text as another statement than the parser does."""
 _READS_WITHOUT_LOCKS = frozenset({"INNODB", "ROCKSDB", "TOKUDB"})
-"""Engines whose SELECT keeps no writer waiting; of the others a long one does."""
+"""Engines whose SELECT blocks no writer; a long SELECT on any other engine does."""
 _TIMED_OUT = frozenset({1028, 1205, 1317, 1969, 3024})
 """Error numbers of a statement that was ended, by its time limit, by KILL QUERY, or waiting for another's DDL."""
 _SYNTAX = 1064
@@ -52,7 +52,7 @@ class AskedServer(AbstractContextManager["AskedServer"]):
     """A server that is asked through one connection; a second one ends statements that take too long."""
 
     def __init__(self, connect: Callable[[float], Connection], at_most: float) -> None:
-        """`connect` makes a connection that waits so many seconds for an answer; `at_most`: seconds for a statement.
+        """Open two connections, by `connect` with a limit in seconds for answers; `at_most`: seconds a statement.
 
         Raises `pymysql.MySQLError`, and `LabError` if the two connections reach different servers.
         """
@@ -180,7 +180,7 @@ class AskedServer(AbstractContextManager["AskedServer"]):
             return limit is not None
 
     def _is_set(self, what: str, unless: frozenset[int]) -> bool:
-        """Set something for the session. Return False where the server refuses it by one of these error numbers."""
+        """Set a session variable. Return False if the server refuses it with one of these error numbers."""
         try:
             with self._connection.cursor() as cursor:
                 cursor.execute(f"SET SESSION {what}")

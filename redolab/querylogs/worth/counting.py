@@ -1,4 +1,4 @@
-"""The statement that counts A, and what is refused: only a SELECT that is seen to read and to do nothing else is ever run."""
+"""Statement that counts A. Only a SELECT that provably reads, and does nothing else, is run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from redolab.querylogs.worth.shape import DIALECT, Unreadable, parse, tables_of
 _LONGEST = 64 * 1024
 """Characters of a statement that is asked about: it is parsed and written several times, a second or two of work."""
 _UNREADABLE = "\ufffd"
-"""The character that stands for a byte that is no text."""
+"""Replacement character for bytes that are no text."""
 _EXECUTABLE_COMMENTS = ("/*!", "/*M!", "/*+")
 _COUNTED_PARTS = frozenset({"from_", "joins", "where"})
 
@@ -32,12 +32,12 @@ READS = frozenset(getattr(exp, name) for name in _READS.split())
 
 
 class Refused(Exception):
-    """A statement that is not run; the text says why."""
+    """The statement is not run; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableName:
-    """A table as a statement names it; `database` None: that of the connection."""
+    """A table as a statement names it; `database` None: the connection's default."""
 
     database: str | None
     name: str
@@ -59,9 +59,9 @@ class Countable:
 
 
 def countable(text: str) -> Countable:
-    """Return what to ask for the A of a statement: it, and the count of its rows without GROUP BY, DISTINCT, aggregates and LIMIT.
+    """Return the statement, and its count without GROUP BY, DISTINCT, aggregates and LIMIT, to ask for A.
 
-    Both are written anew from the parsed statement, so that what is run is what was checked. Raises `Refused`.
+    Both are generated from the parsed statement, so that the statement run is the one checked. Raises `Refused`.
     """
     _check_text(text)
     try:
@@ -100,7 +100,10 @@ def _check_text(text: str) -> None:
 
 
 def _check_joins(select: exp.Select) -> None:
-    """Refuse what is another join if one without a condition was a comma, which binds less: the parser forgets it."""
+    """Refuse a RIGHT or NATURAL JOIN beside a join without a condition.
+
+    The latter may have been a comma, which binds less; the parser does not keep the difference.
+    """
     joins = list(select.find_all(exp.Join))
     conditions = ("on", "using", "kind", "side", "method")
     if any(each.side == "RIGHT" or each.method == "NATURAL" for each in joins) and not all(

@@ -1,4 +1,4 @@
-"""Functions that a statement may call when it is run to be counted: they read what they are given, and nothing else."""
+"""Functions that a counted statement may call: they only read their arguments."""
 
 from __future__ import annotations
 

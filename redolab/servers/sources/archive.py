@@ -1,7 +1,7 @@
-"""Servers in archives: a vendor's tarball, and what other kinds of source download.
+"""Servers in archives: a vendor's tarball, and downloads of other kinds of source.
 
-Their binaries bring few libraries along; what they need besides is put under them from one Debian suite, so that an old
-server does not depend on how new the machine is.
+The binaries bring few libraries along. The others come from one Debian suite, so that an old server does not depend
+on the age of the machine.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class ArchiveSource(
 
 
 def unpack_server(tarball: Path, to: Path) -> None:
-    """Unpack what a server needs of a vendor's tarball, without its top folder. Raises `LabError`."""
+    """Unpack the needed parts of a vendor's tarball, without its top folder. Raises `LabError`."""
     inside = names_in(tarball)
     # Patterns of ours: no name that a tarball brings is handed on.
     wanted = [f"*/{part}" for part in _WANTED if any(name == part or name.startswith(f"{part}/") for name in inside)]

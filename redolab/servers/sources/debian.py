@@ -59,7 +59,7 @@ class DebianSource(
 
 
 def _restore_merged_folders(root: Path) -> None:
-    """Move what old packages put into /lib and /lib64 to /usr, where the sandbox looks for it."""
+    """Move files of old packages from /lib and /lib64 to /usr, where the sandbox looks for them."""
     for name in ("lib", "lib64", "bin", "sbin"):
         if (root / name).exists():
             files.make_folder(root / "usr" / name)

@@ -1,1 +1,1 @@
-"""A recovery that is running: how far it has come, from its log and from what the machine shows of its server."""
+"""Progress of a running recovery, from its log and from the machine's view of its server."""

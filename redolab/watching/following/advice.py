@@ -1,4 +1,4 @@
-"""Wait or restart: what is lost by each, of a recovery that is running."""
+"""Advice on a running recovery: wait or restart, and the loss by each."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Standstill:
 
 
 def advised(elapsed: float, left: TimeLeft | None, stands: Standstill, limit: StartLimit | None) -> Advised:
-    """Return the advice on a recovery that has taken so many seconds; `limit`: after which its unit is killed."""
+    """Return the advice on a recovery that has taken `elapsed` seconds; `limit`: the timeout of its unit."""
     if stands.is_blocked:
         reads = ", and has read no page" if stands.sees_process else ""
         said = f"for {format_duration(stands.blocked)} it has said nothing but that it finds no free block{reads}"

@@ -41,7 +41,7 @@ Show = Callable[[Followed, float], None]
 
 
 def experience() -> Experience:
-    """Return what the recoveries that come with redolab tell of others. Raises `InvalidInput` if their file is damaged."""
+    """Return the recorded recoveries that predictions rest on. Raises `InvalidInput` if their file is damaged."""
     try:
         return msgspec.json.decode(lzma.decompress(RECOVERIES.read_bytes()), type=Experience)
     except (OSError, lzma.LZMAError, msgspec.DecodeError) as error:

@@ -27,11 +27,11 @@ _STAMPS = 2.0
 _SAYS_READY_WITHIN = 5.0
 """Seconds from the first look at which a server takes connections to its saying so; its log may go elsewhere by now."""
 _COMPLAINS_EVERY = 5.0
-"""Seconds: a server that finds no free block says so hundreds of times a second."""
+"""Seconds for which a complaint about free blocks counts: a server repeats it hundreds of times a second."""
 _LEAST_REDO = 64 * 1024
 """Bytes: after a clean shutdown there is less."""
 _LIMIT_EVERY = 30.0
-"""Seconds from one look at the limit of its unit to the next: it may be changed meanwhile."""
+"""Seconds between two reads of the unit's timeout, which may change meanwhile."""
 
 
 class State(StrEnum):
@@ -43,14 +43,14 @@ class State(StrEnum):
     """The server is being started, and nothing shows that it recovers."""
     RECOVERING = "recovering"
     ROLLING_BACK = "rolling back"
-    """The server takes connections, and undoes what was open at the crash."""
+    """The server takes connections and rolls back transactions that were open at the crash."""
     READY = "ready"
     ENDED = "ended"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
-    """A server at one moment; times in seconds, redo in bytes."""
+    """State of a server at one time; times in seconds, redo in bytes."""
 
     at: float
     """Seconds of the monotonic clock."""
@@ -58,7 +58,7 @@ class Followed:
     state: State
     phase: Phase
     percent: int | None
-    """Percent of the batch at hand, where its log says one."""
+    """Percent of the current batch, if the log reports it."""
     batches: int
     """Complete ones."""
     done: Done
@@ -88,7 +88,7 @@ class Followed:
 
 
 class Follower:
-    """Takes in lines and looks, and says how a server stands. All moments are seconds of one monotonic clock."""
+    """Reads lines and looks, and tells the state of a server. All times are seconds of one monotonic clock."""
 
     def __init__(
         self,
@@ -100,9 +100,9 @@ class Follower:
         has_log: bool = True,
         stuck_after: float = STUCK_AFTER,
     ) -> None:
-        """`server`: as in mysql-9.7, where the log does not say which it is.
+        """Begin to follow. `server`: a name as in mysql-9.7, if the log does not tell the server.
 
-        Raises `InvalidInput` if that names none.
+        Raises `InvalidInput` if `server` names none.
         """
         self._experience = experience
         self._named = None if server is None else _dialect_named(server)
@@ -131,7 +131,7 @@ class Follower:
             self._log.forget()
 
     def hear(self, said: Said) -> None:
-        """Take in what its log says; lines of a process before it are not its own."""
+        """Take in lines of the log; lines before the start of the process belong to another."""
         if self.process is not None and said.at < self.process.started - _STAMPS:
             return
         began = self._log.began
@@ -243,7 +243,7 @@ class Follower:
         return State.SILENT if self.process is None and self._log.began is None else State.STARTING
 
     def _done(self, now: float) -> Done:
-        """Return the progress by the log, and by the process where the log says nothing."""
+        """Return the progress by the log, or by the process where the log reports none."""
         seen = self._course.done(now, self._total, self._most)
         if self.process is not None and not self._log.recovers:
             return seen
@@ -285,7 +285,7 @@ class Follower:
         return Way.PROCESS if self._has_log else Way.PROCESS_ALONE
 
     def complains(self, now: float) -> bool:
-        """Return True if the server says that it finds no free block."""
+        """Return True if the server reports that it finds no free block."""
         complaints = self._log.writer.complaints
         return complaints is not None and now - complaints.last_at < _COMPLAINS_EVERY
 

@@ -25,7 +25,7 @@ class LogCourse:
         self._began = None
 
     def hear(self, record: Record, at: float) -> None:
-        """Take in what was said at that time."""
+        """Take in a line logged at that time."""
         self._number += 1
         self.writer.take(record, self._number, at)
 
@@ -62,7 +62,7 @@ class LogCourse:
 
     @property
     def complains_since(self) -> float | None:
-        """Time since which it says nothing but that it finds no free block; None where it does not."""
+        """Time since which the log only reports that no free block is found; None if it does not."""
         return None if self.writer.complaints is None else self.writer.complaints.since_at
 
     @property

@@ -1,4 +1,4 @@
-"""The records of a log as they come: those that are there at first, at the times of their stamps, then each as it arrives."""
+"""Records of a log as they come: existing ones at the times of their stamps, then each as it arrives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from redolab.errorlog.stamps import MICROSECONDS, Clock, Record, Stamp, records
 from redolab.errors import InvalidInput
 
 _LAST = 64 << 20
-"""Bytes that are read of what is there: no recovery writes more, unless it is stuck."""
+"""Bytes at the end of the log that are read at first: a recovery writes more only if it is stuck."""
 _PIECE = 1 << 20
 _QUARTER = 900.0
 """Seconds between two time zones."""
@@ -76,7 +76,7 @@ class LogTail:
         self._rest = b""
 
     def said(self, now: Instant) -> list[Said]:
-        """Return what has come since it was asked last."""
+        """Return the records since the last call."""
         # Servers that were killed can leave NUL bytes.
         *lines, self._rest = (self._rest + self._source.read()).replace(b"\0", b"\n").split(b"\n")
         if self._source.has_ended() and self._rest:

@@ -12,7 +12,7 @@ _ROWS = """
 SELECT COALESCE(SUM(trx_rows_modified), 0) FROM information_schema.innodb_trx
 WHERE trx_mysql_thread_id = 0 AND trx_rows_modified > 0
 """
-"""A transaction that was found has no connection; what is modified in it shrinks as it is undone."""
+"""Rows left to undo: recovered transactions have no connection, and their number of modified rows shrinks."""
 _REFUSED = (
     ER.ACCESS_DENIED_ERROR,
     ER.DBACCESS_DENIED_ERROR,

@@ -29,11 +29,11 @@ _OUTPUTS = (2, 1)
 """File descriptors to which a server without `log_error` writes its log."""
 _SEE_ALL = "see 'pgrep -ax \"mysqld|mariadbd\"'"
 _REST = 50.0
-"""Times what a look of a dearer kind took, before the next."""
+"""Factor on the duration of an expensive look, for the pause before the next."""
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """A server's process at one moment; bytes since it began, None where the kernel does not say."""
+    """State of a server's process at one time; bytes since it began, None if the kernel does not tell them."""
 
     at: float
     """Seconds of the monotonic clock. Runs made before 2026-11-28 have seconds since the epoch."""
@@ -95,7 +95,7 @@ class ServerProcess(ShownProcess):
     """A server that runs."""
 
     def __init__(self, pid: int) -> None:
-        """Raises `InvalidInput` if it is no MySQL or MariaDB server, or may not be looked at."""
+        """Raise `InvalidInput` if the process is no MySQL or MariaDB server, or may not be examined."""
         try:
             self._process = psutil.Process(pid)
             self.name = self._process.name()

@@ -17,7 +17,7 @@ from redolab.watching.following.advice import Advice
 from redolab.watching.following.follower import Followed, State
 
 _MUCH_LESS = 0.7
-"""Share of intervals of 80 % that held, below which they are not to be relied on."""
+"""Share of 80 % intervals that held, below which they are called unreliable."""
 _DOES = {
     Phase.DISCOVER: "starting",
     Phase.SCAN: "reading redo",
@@ -73,7 +73,7 @@ class RollbackNow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def for_programs(followed: Followed, wall: float) -> FollowedNow:
-    """Return what is known at one moment; `wall`: its wall time."""
+    """Return the state for programs; `wall`: its wall time."""
     done, left = followed.done, followed.left
     return FollowedNow(
         at=wall,
@@ -105,7 +105,7 @@ def for_programs(followed: Followed, wall: float) -> FollowedNow:
 
 
 def line(followed: Followed, wall: float) -> str:
-    """Return one line; `wall`: the wall time of that moment."""
+    """Return the state as one line; `wall`: its wall time."""
     parts = [f"{_clock(wall)}  {format_duration(followed.done.elapsed):>11}  {does(followed)}"]
     if (redo := redo_in_words(followed)) is not None:
         parts.append(redo)
@@ -119,7 +119,7 @@ def line(followed: Followed, wall: float) -> str:
 
 
 def block(followed: Followed, wall: float) -> Table:
-    """Return what a terminal shows in the place of what it showed before; `wall`: the wall time of that moment."""
+    """Return the block that a terminal shows in place of the last one; `wall`: the wall time of the state."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", justify="right")
     table.add_column()
@@ -196,7 +196,7 @@ def left_in_words(followed: Followed, wall: float) -> str | None:
 
 
 def caution_in_words(followed: Followed) -> str | None:
-    """Return what speaks against relying on it: so new a server, or intervals that held much less than 80% of the time."""
+    """Return the reason to doubt the prediction: a newer server, or intervals that held far too rarely."""
     held = followed.held
     cautions = [followed.newer_than_known] if followed.newer_than_known else []
     if held is not None and held.inside < _MUCH_LESS * held.asked:
@@ -210,7 +210,7 @@ def caution_in_words(followed: Followed) -> str | None:
 def summary(
     followed: Followed, now: Instant, ready_after: float | None, first: tuple[TimeLeft, float] | None
 ) -> list[str]:
-    """Return how it ended, and what was expected of it at first, and when on the monotonic clock."""
+    """Return the end of the recovery, and the first prediction with its time on the monotonic clock."""
     if followed.state is State.ENDED:
         return [f"{followed.server}: {followed.ended}; 'redolab timeline' on its log shows what it came to"]
     if not followed.is_over:
