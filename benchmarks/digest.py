@@ -181,7 +181,7 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """Seconds that passed, seconds of processor, and the most bytes of memory that it had."""
+    """Wall seconds, CPU seconds, and largest memory in bytes."""
 
     seconds: float
     processor: float

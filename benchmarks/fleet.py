@@ -61,7 +61,7 @@ def _measure(folder: Path) -> None:
 
 
 def _fleet(url: str, slices: str, output: Path) -> resource.struct_rusage:
-    """Run the command to its end; what it used."""
+    """Run the command to its end. Return its resource use."""
     end = datetime.fromtimestamp(_END, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     command = [
         sys.executable,

@@ -46,7 +46,7 @@ FILLER = (
     f"CREATE TABLE {_TABLE} (id INT NOT NULL PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB",
     f"INSERT INTO {_TABLE} VALUES (1, 0)",
 )
-"""The statements after which the table is there whose updates fill binary logs."""
+"""Statements that make the table whose updates fill the binary logs."""
 
 _FILLING = [f"UPDATE {_TABLE} SET n = {value} /* {'x' * _STATEMENT} */ WHERE id = 1" for value in range(2)]
 """Statements that take turns, so that each changes its row.

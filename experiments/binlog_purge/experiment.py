@@ -61,7 +61,7 @@ class Removal(StrEnum):
 
 
 class Server(PlannedGroup, frozen=True, kw_only=True):
-    """A server that binary logs are removed from, on a disk of its own."""
+    """A server whose binary logs are purged, on a disk of its own."""
 
     server: Annotated[
         str,
@@ -146,7 +146,7 @@ class RemovalTimes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def removal_times(statements: Sequence[Acknowledged], began: float, ended: float, until: float) -> RemovalTimes:
-    """Return what a removal from `began` to `ended` did to the commits; `until`: the end of what is looked at."""
+    """Return the effect of a purge from `began` to `ended` on the commits; `until`: end of the period examined."""
     first = max((each.done for each in statements if each.done < began), default=began)
     overlapping = [gap for start, gap in commit_gaps(statements, first, until) if start < ended and start + gap > began]
     return RemovalTimes(
@@ -246,13 +246,13 @@ class PurgeTrial(Trial, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class LoggingServer:
-    """A server that takes statements, and what its binary logs lie on."""
+    """A server under load, and the disk of its binary logs."""
 
     started: StartedServer
     place: Place
     logs: BinaryLogs
     notes: Path
-    """Folder for what the clients note."""
+    """Folder for the clients' notes."""
 
 
 class BinlogPurge(Experiment[Server, Removing, Conditions, LoggingServer, PurgeTrial]):

@@ -41,7 +41,7 @@ _WRITTEN_A_SECOND = 40 * MIB
 
 
 class Server(PlannedGroup, frozen=True, kw_only=True):
-    """A server that is started for some stretches of inserts."""
+    """A server that is started for some windows of inserts."""
 
     server: Annotated[str, Option("Servers, with commas; all for every one.", server_names, "all")]
     trx_commit: Annotated[
@@ -51,7 +51,7 @@ class Server(PlannedGroup, frozen=True, kw_only=True):
 
 
 class Inserts(PlannedStep, frozen=True, kw_only=True):
-    """A stretch of inserts."""
+    """A window of inserts."""
 
     threads: Annotated[int, Option("Numbers of clients, with commas.", whole_number(1, 64), "1,4,16,64")]
     row_bytes: Annotated[
@@ -125,7 +125,7 @@ class InflationTrial(Trial, frozen=True, kw_only=True):
         return max(1, self.after.log_writes - self.before.log_writes)
 
     def growth(self, threads: int) -> CounterGrowth:
-        """Return what the model works with, of a trial with this many clients."""
+        """Return the model's input from a trial with this many clients."""
         lengths = Lengths.EQUAL if threads == 1 else Lengths.RANDOM
         return CounterGrowth(self.lsn_bytes, self.grown("os_log_written") or 0, self.log_writes, lengths)
 
@@ -256,7 +256,7 @@ class Inflation(Experiment[Server, Inserts, Conditions, CountedServer, Inflation
         )
 
     def _insert(self, made: CountedServer, step: Inserts) -> tuple[LogLayers, Inserted, LogLayers]:
-        """Insert into an empty table. Return the layers before, what the clients counted, and the layers after."""
+        """Insert into an empty table. Return the layers before, the clients' counts, and the layers after."""
         from redolab.workloads.inserts import EMPTY_TABLE, insert
 
         folder = made.started.instance.folder

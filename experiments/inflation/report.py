@@ -70,7 +70,7 @@ class MeasuredCell:
 
     @property
     def model(self) -> float | None:
-        """os_log_written by the model, median; None where nothing tells what the counter counts."""
+        """Model's os_log_written for each byte of LSN, median; None if the meaning of the counter is unknown."""
         counted = self.counted
         if counted is None:
             return None
@@ -94,7 +94,7 @@ class CountedServer:
 
     @property
     def ratios(self) -> Sequence[float]:
-        """os_log_written for each byte of LSN, of every cell."""
+        """Ratio of os_log_written to the LSN, for every configuration."""
         return [each.ratio for each in self.cells]
 
     @property
@@ -103,7 +103,7 @@ class CountedServer:
         return max((each.error for each in self.cells if each.error is not None), key=abs, default=None)
 
     def grown(self, layer: str, over: str = "lsn") -> Sequence[float]:
-        """Return how much a layer grew for each byte of another, of every cell; nothing where it does not count."""
+        """Return a layer's growth for each byte of another, for every configuration; empty if it is not counted."""
         ratios = [
             [value / (each.grown(over) or 1) for each in cell.trials if (value := each.grown(layer)) is not None]
             for cell in self.cells
@@ -118,7 +118,7 @@ class CountedServer:
 
 
 def counted_servers(run: Run) -> list[CountedServer]:
-    """Return what a run says of each server, in the order of its plan. Raises `LabError` if it cannot be read."""
+    """Return the evidence of a run on each server, in the order of its plan. Raises `LabError` if it cannot be read."""
     by_server: dict[str, list[Configuration]] = {}
     for each in configurations(Inflation, run):
         by_server.setdefault(each.results[0].group.server, []).append(each)
@@ -139,7 +139,7 @@ def meaning(counted: Counted | None) -> str:
 
 
 def report(run: Run) -> Report:
-    """Return answer, table and plots of what a run has measured."""
+    """Return answer, table and plots of a run."""
     servers = counted_servers(run)
     cells = {id(each.configuration): each for server in servers for each in server.cells}
     model = [

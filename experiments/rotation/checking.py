@@ -1,4 +1,4 @@
-"""Numbered statements that were sent, held against logs: what is lost, torn, there twice, or left out on purpose."""
+"""Comparison of numbered statements with logs: lost, torn, duplicated, or left out on purpose."""
 
 from __future__ import annotations
 

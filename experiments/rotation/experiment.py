@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _SMALLEST, _LARGEST = 1 * MIB, 64 * GIB
 _MEGABYTE = 1_000_000
 _HELD_FOR = 4
-"""Seconds for which logging is held beside the rotation."""
+"""Seconds for which logging is paused around the rotation."""
 _AROUND = 2
 """Seconds of a window before and after a rotation."""
 _SHORTEST_HELD = _HELD_FOR + _AROUND + 2
@@ -55,7 +55,7 @@ _TAIL = 2
 """Seconds of the load after the last window, for late answers."""
 _POOL, _REDO = 128 * MIB, 64 * MIB
 _DATA = GIB
-"""Data directory, idle tables and what the load adds to the log."""
+"""Bytes for the data directory, idle tables and the load's part of the log."""
 _KEPT_FOR_ROOT = 1.15
 """Factor for the size of the file system: ext4 reserves a twentieth for root."""
 _CACHED = 20
@@ -154,7 +154,7 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def stretch(seconds: Sequence[Second], first: int, length: int) -> Stretch:
-    """Return a window of the seconds that clients reported, from one of them on. Raises `WorkloadFailed` if some are not there."""
+    """Return a window of the clients' seconds, from one of them on. Raises `WorkloadFailed` if some are missing."""
     inside = [each for each in seconds if first <= each.number < first + length]
     if len(inside) != length:
         raise WorkloadFailed(
@@ -272,7 +272,7 @@ class RotationTrial(Trial, frozen=True, kw_only=True):
     @property
     @quantity("unlogged", places=0)
     def unlogged(self) -> int:
-        """Statements that no log has, as logging was held."""
+        """Statements that no log has because logging was paused."""
         return self.check.unlogged
 
     @property
@@ -314,13 +314,13 @@ class LoggingServer:
     place: Place
     log: Path
     notes: Path
-    """Folder for what the clients say, not on the disk that is measured."""
+    """Folder for the clients' notes, not on the disk under test."""
     sample: bytes
     """Records that the server has written."""
 
 
 class Rotation(Experiment[Server, Rotating, Conditions, LoggingServer, RotationTrial]):
-    """A slow query log is rotated under load, and held against the statements that were sent."""
+    """Rotation of a slow query log under load, checked against the statements sent."""
 
     question = "What does rotating a slow query log do to a busy server, and what is lost of the log?"
     group_noun = Noun("instance", "instances")
@@ -450,7 +450,10 @@ class Rotation(Experiment[Server, Rotating, Conditions, LoggingServer, RotationT
 
     @override
     def findings(self, group: Server, step: Rotating, trial: RotationTrial) -> Sequence[Finding]:
-        """Return what a rotation must not do. Of a file that is removed nothing is promised: what was sent once the new one was open is."""
+        """Return violations by a rotation.
+
+        A removed file promises nothing: only statements sent once the new file was open count.
+        """
         if not step.method.keeps_all:
             return ()
         check = trial.check
@@ -534,7 +537,7 @@ class Rotation(Experiment[Server, Rotating, Conditions, LoggingServer, RotationT
         return trial
 
     def _sample(self, started: StartedServer, log: Path, notes: Path) -> bytes:
-        """Return what the server writes of such statements in some seconds."""
+        """Return the log that the server writes of such statements in some seconds."""
         from redolab.workloads.numbered import numbered_load
 
         with numbered_load(
@@ -637,6 +640,6 @@ def _wait_gone(started: StartedServer) -> None:
 
 
 def _logs(rotated: Rotated, grown: int) -> list[tuple[Path, int]]:
-    """Return the logs that hold what was sent, each from the byte on at which that can begin."""
+    """Return the logs that hold the statements, each from the byte on at which they can begin."""
     old = [] if rotated.old is None else [(rotated.old, grown)]
     return [*old, (rotated.log, 0)]

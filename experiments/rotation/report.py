@@ -185,7 +185,7 @@ def stalls_table(found: Sequence[Rotations], off: Off) -> ReportTable:
 
 
 def copied_table(found: Sequence[Rotations]) -> ReportTable | None:
-    """Return what each part of copytruncate took, and what was lost meanwhile; None where it was not tried."""
+    """Return the duration of each part of copytruncate, and the losses meanwhile; None if it was not tried."""
     copied = [each for each in found if each.step.method is Method.COPYTRUNCATE]
     if not copied:
         return None
@@ -326,7 +326,7 @@ def plot_stalls(folder: Path, found: Sequence[Rotations]) -> None:
 
 
 def finding(found: Sequence[Rotations]) -> str:
-    """Return what the picture shows, in a sentence."""
+    """Return the message of the picture, in a sentence."""
     own = [each for each in found if each.step.method is Method.RENAME_SYNC_FLUSH] or found
     during, without = (
         max(map(max, values)) for values in ([each.during for each in own], [each.without for each in own])

@@ -1,4 +1,4 @@
-"""A rotation of a slow query log carried out, in one of the ways that are compared, with the time of each part."""
+"""Rotation of a slow query log by one of the compared methods, with the time of each part."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Rotated:
 def rotate(
     method: Method, instance: Instance, connection: Connection, log: Path, *, held: bool, scratch: Path
 ) -> Rotated:
-    """Rotate the log of an instance, with its logging held meanwhile if it is to be. Raises `LabError`.
+    """Rotate the log of an instance; with `held`, logging is paused meanwhile. Raises `LabError`.
 
     The product's own command leaves its notes in the folder `scratch`.
     """

@@ -1,7 +1,8 @@
-"""Dask as the lab uses it: a scheduler and a worker for each machine, and the certificates by which they know each other.
+"""Dask as the lab uses it: a scheduler, a worker on each machine, and the certificates by which they trust each other.
 
-Dask runs whatever it is sent, and the lab runs as root: all that can have something run is TLS, also on loopback, which every
-account reaches. The pages that Dask serves over HTTP are on loopback, and there are none but those of a dashboard that is asked for.
+Dask runs any code it is sent, and the lab runs as root. Every port that can run code therefore uses TLS, also on
+loopback, which every account reaches. The pages that Dask serves over HTTP are on loopback only, and only for a
+dashboard that is asked for.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _RENEWED_AFTER = 300 * 86400.0
 _PAGES = [f"distributed.http.{name}" for name in ("scheduler.info", "scheduler.json", "health", "statics")]
 """Pages that a dashboard takes besides. Not `scheduler.api`, which sends workers away, nor `proxy`, which asks other hosts."""
 _TO_CLEAN_UP = 90.0
-"""Seconds that a worker has to end what it is doing in order."""
+"""Seconds that a worker has to end its work in order."""
 _LOGS = ("distributed", "distributed.client", "tornado", "tornado.application", "bokeh")
 _SETTINGS = {
     # What Dask does besides, each so often, would run beside a recovery that is being timed.
@@ -79,7 +80,7 @@ class ClusterAddress:
 
 
 def parse_cluster(text: str) -> ClusterAddress:
-    """Return the scheduler that is meant. Raises `InvalidInput` for what is none, and for a port without TLS."""
+    """Parse the address of a scheduler. Raises `InvalidInput` for any other text, and for a port without TLS."""
     match = _ADDRESS.fullmatch(text.strip())
     if match is None or not 0 < int(match["port"] or PORT) < 65536:
         example = f"as in tls://HOST:{PORT}, or tls://127.0.0.1:{PORT} on this machine"
@@ -92,7 +93,7 @@ def parse_cluster(text: str) -> ClusterAddress:
 
 
 def security(role: Role, address: ClusterAddress) -> Security:
-    """Return the certificates for a role at that scheduler: those of Dask's own configuration, or the lab's on loopback.
+    """Return the certificates for a role at that scheduler: Dask's configured ones, or the lab's on loopback.
 
     Raises `LabError`.
     """
@@ -114,9 +115,9 @@ def security(role: Role, address: ClusterAddress) -> Security:
 
 
 def _own_certificate(role: Role) -> str:
-    """Return the lab's own key and certificate, by which all that is of one account knows each other. Raises `LabError`.
+    """Return the lab's own key and certificate, by which processes of one account trust each other. Raises `LabError`.
 
-    Dask makes it where there is none, and anew when a scheduler starts with one that is not good for long.
+    Dask makes them if they are missing, and anew when a scheduler starts with a certificate that expires soon.
     """
     from distributed import Security
 
@@ -137,7 +138,7 @@ def _own_certificate(role: Role) -> str:
 
 
 def reasons(error: BaseException) -> str:
-    """Return what an error of Dask's and those behind it say, the first cause last."""
+    """Return the messages of a Dask error and its causes, the first cause last."""
     said = [str(error).partition("\n")[0] or type(error).__name__]
     while (behind := error.__cause__ or error.__context__) is not None:
         error = behind
@@ -159,7 +160,10 @@ def prepare() -> None:
 
 
 def check_worker_name(name: str) -> str:
-    """Return the name of a machine of a cluster. Raises `InvalidInput` for one that cannot be a folder's."""
+    """Check the name of a machine of a cluster, and return it.
+
+    Raises `InvalidInput` for one that no folder can have.
+    """
     if not _NAME.fullmatch(name):
         raise InvalidInput(f"'{name}' is no name for a machine", "letters, digits, dots, - and _: --name db-spare")
     return name

@@ -1,4 +1,4 @@
-"""Merging what machines measured into one run: a group whole, or with what of it failed; once, with the session of its machine."""
+"""Merging of machines' results into one run: whole groups or their failures, once each, with their session."""
 
 from __future__ import annotations
 
@@ -33,10 +33,13 @@ class Merging:
         self._run = run
         self._plan = plan
         self._own = len(run.record().sessions) - 1
-        """The session of the command that asks; those of machines come behind it."""
+        """Session of the command that asks; those of machines follow it."""
 
     def merge(self, group: int, arrived: Run) -> bool:
-        """Take over what a machine measured of a group; False if the run has it already. Raises `LabError` if a step is just missing."""
+        """Merge a machine's results of a group; False if the run has them already.
+
+        Raises `LabError` if a step is missing.
+        """
         if group in groups_merged_whole(self._run, self._plan):
             return False
         stems = sorted({path.stem for path in arrived.folder.glob("*.jsonl")} - set(OF_THE_GROUP))
@@ -70,7 +73,7 @@ class Merging:
             )
 
     def keep(self, arrived: Run, under: str) -> None:
-        """Keep a run of a machine whole, beside an earlier one: its check cell, or a group that failed, whose logs its error speaks of."""
+        """Keep a whole run of a machine: its check cell, or a failed group whose logs its error names."""
         name, number = _machine(arrived), 1
         folder = self._run.folder / under / name
         while folder.exists():

@@ -206,7 +206,7 @@ class _ClusterExecution:
                 yield from ended
 
     def _outcome(self, group: int, future: Future[TaskOutcome]) -> TaskOutcome:
-        """Return what came of a group. Raises `LabError`."""
+        """Return the outcome of a group. Raises `LabError`."""
         from distributed.scheduler import KilledWorker
 
         which = " ".join(self.plan.groups[group].described().values())
@@ -223,7 +223,7 @@ class _ClusterExecution:
             raise LabError(f"Dask could not have {which} measured ({type(error).__name__}: {error})") from error
 
     def _take(self, group: int, outcome: TaskOutcome) -> None:
-        """Merge what came of a group. Raises `LabError`."""
+        """Merge the outcome of a group. Raises `LabError`."""
         folder = self.run.folder / _ARRIVING
         files.remove(folder)
         if outcome.check:
@@ -257,7 +257,7 @@ class _ClusterExecution:
         )
 
     def _wait_for_machines(self) -> None:
-        """Wait until those at work have ended what they had started, and cleaned up."""
+        """Wait until busy machines have ended their work and cleaned up."""
         deadline = time.monotonic() + _TO_CLEAN_UP
         while self.client.status == "running" and time.monotonic() < deadline:
             if not any(self._at_work.get(name) for name in _machines(self.client)):

@@ -1,6 +1,6 @@
-"""Measuring one group of a plan on a machine of a cluster: in the worker's thread, and in a process of its own below it.
+"""Measurement of one group of a plan on a machine of a cluster: a worker's thread, and a process of its own below it.
 
-Signals, and the death of the servers with the lab, belong to a main thread, and Dask calls its tasks in another.
+Signals, and the end of servers with the lab, need a main thread, and Dask calls its tasks in another.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """A group of a plan, to be made and measured on whichever machine takes it."""
 
     mark: str
-    """Mark of the run's session, and Dask's topic for it: what a machine has done for it once is not done again."""
+    """Mark of the run's session, and Dask's topic for it: a machine does its preparation once for each mark."""
     experiment: str
     options: Mapping[str, str]
     """Options that were given, as texts of the experiment's factors."""
@@ -161,7 +161,7 @@ def _run(folder: Path, worker: Worker, say: Callable[[str], None]) -> LabError |
 
 
 def _keep_large_evidence(group: Run, machine: str, say: Callable[[str], None]) -> None:
-    """Leave here what is too large to be sent, and say so where it would lie."""
+    """Keep evidence here if it is too large to be sent, and leave a note in its place."""
     for path in sorted((group.folder / "evidence").glob("*")):
         if (size := files.folder_size(path)) > _LARGEST_EVIDENCE:
             kept = PROJECT.lab / _KEPT / f"{path.name}-{uuid.uuid4().hex[:8]}"
@@ -219,7 +219,7 @@ def _measure(
 
 
 def clear_other_jobs(folder: Path, lab: Lab) -> None:
-    """Remove what jobs have left whose worker was killed; also what they made, where it was not to be kept."""
+    """Remove remains of jobs whose worker was killed, including their products unless they were to be kept."""
     # Not of the folder that was given: one elsewhere lies among things that are not the lab's.
     jobs = lab.folder / JOBS
     for name in files.names(jobs):

@@ -1,4 +1,4 @@
-"""The crash: a server under load, struck when its moment has come, and its data directory as that left it, kept as a state."""
+"""A crash: a server under load is crashed at the chosen time, and its data directory kept as a crash state."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def make_states(
 
 
 def _keep_state(load: _Load, struck: _Struck) -> CrashImage:
-    """Keep what a crash left, on the lab's own storage."""
+    """Keep a crash state on the lab's own storage."""
     name = load.name(struck.wanted)
     lab, home = load.lab, load.home / "instances" / name
     with ExitStack() as making:

@@ -15,7 +15,7 @@ from redolab.workloads.data import WorkloadMoment
 SELDOM = 0.25
 _OFTEN = 0.01
 PATIENCE = 20.0
-"""Seconds without a new highest age after which the age is taken to have stopped growing."""
+"""Seconds without a new largest age after which the age counts as no longer growing."""
 _NEAR_ITS_PEAK = 0.97
 _RATE_WINDOW = 10.0
 _MIB = 2**20
@@ -25,7 +25,7 @@ class Fill:
     """Decides when to crash a server whose log is filling. Times are monotonic seconds, ages bytes."""
 
     def __init__(self, rule: KillRule, capacity: RedoCapacity, began: float, moment: float | None = None) -> None:
-        """`began`: when the load did; `moment`: seconds after it, where the rule's moment was drawn."""
+        """Begin to follow. `began`: start of the load; `moment`: seconds after it, if the rule draws the crash time."""
         self._rule = rule
         self._capacity = capacity
         self._began = began
@@ -39,7 +39,7 @@ class Fill:
         """True if there are reports that no decision has used yet."""
 
     def hear(self, moments: Sequence[WorkloadMoment]) -> None:
-        """Take in what the clients have reported since they were heard last."""
+        """Take in the clients' reports since the last call."""
         self._moments += moments
         self._heard = self._heard or bool(moments)
 

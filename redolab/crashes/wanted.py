@@ -21,9 +21,9 @@ from redolab.workloads.contract import Workload
 
 
 def made_with(workload: Workload, settings: Sequence[Setting], storage: StorageProfile | None = None) -> str:
-    """The hash for a `CrashSpec`, of what does something: no reason, comment or description is in it.
+    """Return the hash for a `CrashSpec` of everything with an effect: no reason, comment or description.
 
-    `storage`: on which the server is under load, where that is not the lab's own.
+    `storage`: profile under the load; None: the lab's own disk.
     """
     figures = None if storage is None else storage_figures(storage)
     values = [(setting.name, setting.value) for setting in settings]

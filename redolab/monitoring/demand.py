@@ -48,9 +48,9 @@ def pool_of(server: MonitoredServer) -> int:
 
 
 def demand_of_monitored(server: MonitoredServer, span: Span, *, from_os_log_written: bool = False) -> Demand:
-    """Return what a server's busiest hour asks of the log. Raise `InvalidInput` where the metrics do not tell it.
+    """Return the demand of a server's busiest hour on the log. Raise `InvalidInput` if the metrics do not show it.
 
-    `from_os_log_written`: where there is no LSN, take all of that counter for redo, which is a bound.
+    `from_os_log_written`: without an LSN, take all of that counter for redo, which is an upper bound.
     """
     log_size, covered = log_size_of(server), sum(day.covered for day in server.days)
     limit = None

@@ -26,7 +26,7 @@ S = TypeVar("S", bound="Sample | Series")
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """A series at one moment."""
+    """Values of a series at one time."""
 
     metric: dict[str, str]
     value: tuple[float, str]
@@ -34,7 +34,7 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Series(msgspec.Struct, frozen=True):
-    """A series at several moments."""
+    """Values of a series at several times."""
 
     metric: dict[str, str]
     values: list[tuple[float, str]]

@@ -23,7 +23,7 @@ from redolab.sizing.trade import Trades
 from redolab.units import format_duration, format_size, parse_duration
 
 _AGES = slice(2, None, 4)
-"""25 of 101 checkpoint ages in order, each the middle one of its share: what takes a fifth of the time, and changes little."""
+"""Choice of 25 of 101 ordered checkpoint ages, the middle of each share, which takes a fifth of the time."""
 _WHY = {
     Basis.THROUGHPUT: "the smallest that loses hardly any throughput",
     Basis.HOUR: "the smallest that holds an hour of peak redo",
@@ -44,7 +44,7 @@ class FleetQuestion:
 
 
 class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A server as programs take it; sizes in bytes, times in seconds. None is what is not known."""
+    """A server, for programs; sizes in bytes, times in seconds. None: unknown."""
 
     server: str
     version: str
@@ -100,7 +100,7 @@ class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
 def fleet_rows(
     servers: Sequence[MonitoredServer], question: FleetQuestion, span: Span, trades: Trades | None = None
 ) -> list[FleetRow]:
-    """Return a row for each server: first the one that misses its recovery time by the most, last those of which nothing is known."""
+    """Return a row for each server: those that miss their recovery time most first, unknown ones last."""
     rows = [_row(server, question, span, trades) for server in servers]
     return sorted(rows, key=lambda each: (-each.overrun, each.server))
 
@@ -152,7 +152,7 @@ _model = lru_cache(maxsize=None)(model_for)
 def _answered(
     row: FleetRow, workload: str, demand: Demand, found: SizedInShort, limits: Limits, moment: Moment
 ) -> FleetRow:
-    """Return the row with what the model answers."""
+    """Return the row with the model's prediction."""
     now, then = found.lines.get(row.log_size or 0), found.expected
     usual = None if now is None else now.usual
     return msgspec.structs.replace(
@@ -179,7 +179,7 @@ def _answered(
 
 
 def _effect(now: SizeLine | None, then: SizeLine | None, moment: Moment) -> str:
-    """Return what the size to set gains or costs, in words."""
+    """Return the gain or cost of the size to set, in words."""
     if then is None:
         return ""
     after = _seconds(_bound(then, moment))

@@ -38,12 +38,12 @@ class Rules:
         self._rules = rules
 
     def of(self, labels: Mapping[str, str]) -> Rule:
-        """Return what holds for a server with these labels."""
+        """Return the rule for a server with these labels."""
         return next((rule for rule in self._rules if rule.holds_for(labels)), Rule())
 
 
 def read_rules(path: Path) -> Rules:
-    """Read a file with a `[[servers]]` table for each rule. Raise `InvalidInput` naming what is wrong with it."""
+    """Read a file with a `[[servers]]` table for each rule. Raise `InvalidInput` that names the error in it."""
     try:
         found = msgspec.toml.decode(path.read_bytes(), type=_File)
     except (OSError, msgspec.MsgspecError) as error:

@@ -35,7 +35,7 @@ SUFFIXES = (".csv", ".parquet", ".html")
 
 
 def fleet_table(rows: Sequence[FleetRow], notes: Sequence[str], widest: int = SCREEN) -> ReportTable:
-    """Return the table of a fleet in no more than `widest` characters: what there is no room for is in the files."""
+    """Return the table of a fleet in no more than `widest` characters; the files have the columns left out."""
     columns = [
         Column[FleetRow]("server", lambda row: row.server),
         Column[FleetRow]("version", lambda row: row.version.partition("-")[0], spare=True),
@@ -130,7 +130,7 @@ def html_page(rows: Sequence[FleetRow], notes: Sequence[str]) -> str:
 
 
 def _cells(row: FleetRow) -> Mapping[str, tuple[str, float | str]]:
-    """Return heading → what stands in the cell, and what it is sorted by."""
+    """Return, for each heading, the text of the cell and its sort key."""
 
     def number(text: str, value: float | None) -> tuple[str, float | str]:
         # Infinity is no number of JavaScript's literals, but 1e999 reads as it.

@@ -48,7 +48,7 @@ class HttpConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tls_config: TlsConfig = TlsConfig()
 
     def headers(self) -> dict[str, str]:
-        """Return the header that says who asks. Raise `InvalidInput` if a file with a secret cannot be read."""
+        """Return the header with the credentials. Raise `InvalidInput` if a file with a secret cannot be read."""
         if self.authorization is not None:
             secret = _secret(self.authorization.credentials, self.authorization.credentials_file)
             return {"Authorization": f"{self.authorization.type} {secret}"}
@@ -73,7 +73,10 @@ class HttpConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_http_config(path: Path | None) -> HttpConfig:
-    """Return what a file says, or the environment if none is given. Raise `InvalidInput` if the file cannot be used."""
+    """Return the configuration in a file, or in the environment without one.
+
+    Raise `InvalidInput` if the file is unusable.
+    """
     if path is None:
         return _of_environment()
     try:

@@ -61,7 +61,7 @@ STATUS = ("innodb_redo_log_capacity_resized", "innodb_os_log_written", "uptime")
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A time up to a moment, in which a number is looked for; seconds."""
+    """A period, up to some time, in which a value is looked for; seconds."""
 
     length: float
     window: float

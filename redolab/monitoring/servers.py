@@ -76,7 +76,7 @@ class MonitoredServer:
     """Settings and status variables at the end, by the server's names for them."""
     days: Sequence[MonitoredDay]
     ages: Sequence[int]
-    """Checkpoint ages at the moments at which there was one, in the order of time."""
+    """Checkpoint ages in order of time, at the times for which there was one."""
     dirty_pages: int | None
     """The most that were scraped within the last day."""
     tables: int | None
@@ -170,7 +170,7 @@ def _chosen(prometheus: Prometheus, matchers: str, end: float) -> dict[Identity,
 def _day(
     prometheus: Prometheus, asked: Expressions, end: float, length: float, span: Span, by_os_log_written: bool
 ) -> Callable[[Identity], MonitoredDay]:
-    """Ask about one day of all servers; return what tells the day of one of them."""
+    """Query one day of all servers. Return a function that gives the day of one of them."""
     per_hour = HOUR / span.window
     # An hour around midnight belongs to the day in which it ends.
     stretch = Stretch(min(length + span.window, end - (span.end - span.length)), span.window)

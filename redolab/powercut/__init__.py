@@ -1,1 +1,1 @@
-"""Power cuts: what a disk was asked for, in order, and every state in which a cut could have left it."""
+"""Power cuts: requests to a disk, in order, and every crash state that a cut could have left."""

@@ -35,7 +35,7 @@ class DrawnCut:
 
     moment: Moment
     time: int
-    """Nanoseconds of CLOCK_MONOTONIC: what was acknowledged by then was acknowledged before the cut."""
+    """Time of the cut in nanoseconds of CLOCK_MONOTONIC; acknowledgements up to it came before the cut."""
     cut: PowerCut
 
 

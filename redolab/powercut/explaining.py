@@ -31,7 +31,10 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def explained(history: History, cut: PowerCut, is_red: Callable[[DiskState], bool], tries: int) -> Explanation:
-    """Find out what of a cut does it; `is_red` recovers a state. At most so many states are tried. Raises `LabError`."""
+    """Find the fewest losses of a cut that still show the fault, within a limit of tries; `is_red` recovers a state.
+
+    Raises `LabError`.
+    """
     losses = history.losses(cut)
     known: dict[str, bool] = {}
 

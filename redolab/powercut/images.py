@@ -1,4 +1,4 @@
-"""Disks as files: a base that all states of a recording share, and on top of it what a state has otherwise."""
+"""Disks as files: a base that all states of a recording share, and each state's differences from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cut that is kept: a folder with the disk before it, all that was asked of it, the ledger, and what was found."""
+"""A kept cut: a folder with the disk before it, all requests to the disk, the ledger, and the findings."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The ledger: what clients sent, what was acknowledged to them, and whether a recovered server has what it promised.
+"""Ledger: what clients sent, which commits the server acknowledged, and whether a recovered server kept its promise.
 
-A commit without an answer is unknown: either outcome is right.
+It is the ledger of a bank test, as Jepsen's. A commit without an answer is unknown: either outcome is right.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from redolab.workloads.data import LEFT_BY, Defines, Rows, TableCheck
 
 _NANOSECONDS = 1e9
 REPLICA = "replica"
-"""The file of what a replica has noted, among those of the clients."""
+"""Name of the file with the replica's notes, among those of the clients."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

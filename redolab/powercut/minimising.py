@@ -1,4 +1,4 @@
-"""The fewest lost writes that still show what a cut has shown."""
+"""Search for the fewest lost writes that still show what a cut has shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A load on a disk that is recorded: what every power cut during it could have left can be made from what it keeps."""
+"""A load on a recorded disk. The recording yields every crash state that a power cut could have left."""
 
 from __future__ import annotations
 

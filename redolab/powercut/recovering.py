@@ -1,4 +1,4 @@
-"""Recovers the states of a recorded load, several at once, and asks each server what it holds."""
+"""Recovery of the crash states of a recorded load, several at once, and of their content."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CONNECT, _ANSWER = 10.0, 120.0
 _LAST_LINES = 15
 _MOST_EVENTS = 2**30
 _SAID = 500
-"""Characters of a line of a log, or of what a damaged file system's program says."""
+"""Characters kept of a log line, or of a file system checker's output."""
 _STUCK_AFTER = 15.0
 """Seconds: small logs, and no healthy recovery was quiet for more than 6.1 s (docs/recovery.md)."""
 
@@ -79,7 +79,7 @@ def recover_states(
     jobs: int,
     done: Callable[[CheckedRecovery[StateTask, StateContent]], None],
 ) -> None:
-    """Recover them, so many at once; `done` is told of each when it is over. Raises `LabError`."""
+    """Recover the states, `jobs` at once; `done` receives each when it is over. Raises `LabError`."""
     options = mount_options(recorded.file_system)
     damaged: dict[int, TableCheck] = {}
 

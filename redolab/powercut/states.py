@@ -1,8 +1,9 @@
-"""The states in which a power cut could have left a disk.
+"""Crash states in which a power cut could have left a disk.
 
-Of a disk with a volatile cache, a flush covers the writes that were answered before it came, and holds from its own answer on. Of
-all other writes, those in flight included, each sector may be on the disk or not; of one sector the last that is there counts. No
-sector is torn. Trims and zeroes are writes. (ATA Command Set, FLUSH CACHE; SCSI Block Commands, SYNCHRONIZE CACHE.)
+On a disk with a volatile cache, a flush covers the writes that were answered before it came, and holds from its own
+answer on. Of all other writes, those in flight included, each sector may be on the disk or not; of one sector, the
+last write that survives counts. No sector is torn. Trims and zeroes are writes. (ATA Command Set, FLUSH CACHE; SCSI
+Block Commands, SYNCHRONIZE CACHE.)
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checked recoveries: for what the recovered server holds, and not for the time. Several at once, nothing settled, nothing cold."""
+"""Recoveries that are checked for their content and not timed: several at once, on a warm and busy disk."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class ImageTask:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A crashed server's folder that can be started, and on what it lies."""
+    """Folder of a crashed server, ready to start, and the place it lies on."""
 
     folder: Path
     place: Place
@@ -180,7 +180,7 @@ class _Running(Generic[T, V]):
             self._end = looking.result()
 
     def close(self) -> None:
-        """End it and take it away."""
+        """End the server and remove its folder."""
         self._held.close()
 
 
@@ -196,10 +196,10 @@ def recover_checked(
     jobs: int,
     done: Callable[[CheckedRecovery[T, V]], None],
 ) -> None:
-    """Recover and judge them, so many at once; `done` is told of each when it is over, before its files go.
+    """Recover and check the tasks, `jobs` at once; `done` receives each when it is over, before its files go.
 
-    Servers are started from this thread alone, which is the one with which they die; whoever waits for a server's answer does
-    so in a thread of its own. Raises `LabError`.
+    Only this thread starts servers, because servers end with the thread that started them. Another thread waits for a
+    server's answers. Raises `LabError`.
     """
     waiting = list(tasks)
     total, over = len(waiting), 0

@@ -25,7 +25,7 @@ _LOG = "workload.log"
 
 
 class FollowedClients(ExitStack):
-    """Clients that are started when they are told to; leaving the context ends them. `series` gets all that they report."""
+    """Clients that start on request; leaving the context ends them. `series` receives all their reports."""
 
     def __init__(
         self,
@@ -63,9 +63,9 @@ class FollowedClients(ExitStack):
         return self._running is not None
 
     def follow(self, seconds: float, stage: Stage) -> WarmTime:
-        """Follow them until throughput is back, for at most so long after they were started; then they are ended.
+        """Follow the clients until their throughput is back, for at most `seconds` after their start; then end them.
 
-        Raises `ServerFailed` if the server ends by itself, `WorkloadFailed` if they do.
+        Raises `ServerFailed` if the server ends, `WorkloadFailed` if the clients do.
         """
         assert self._running is not None
         while True:

@@ -1,4 +1,4 @@
-"""Evidence of a recovery that is stuck, was given up or is wrong: what its makers need to look into it."""
+"""Evidence of a recovery that is stuck, was given up or is wrong, for the developers of the server."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from redolab.servers.install import InstalledServer
 _STACKS = ("eu-stack", "gdb")
 _STACKS_SECONDS = 60.0
 _LARGEST_LOG = 1_000_000
-"""Bytes of an error log beyond which what it repeats is counted instead of kept."""
+"""Bytes of an error log above which repeated lines are counted instead of kept."""
 
 
 def keep_data(lab: Lab, data: Path, evidence: Path) -> None:
-    """Keep what a server has recovered wrongly, unless that cannot be: the image rebuilds it."""
+    """Keep the data directory of a wrong recovery if possible; otherwise the image rebuilds it."""
     if files.free_space(evidence) < 2 * files.folder_size(data):
         lab.progress.note("there is no room to keep what was recovered: the crash image rebuilds it")
         return
@@ -69,7 +69,7 @@ def keep_script(server: InstalledServer, request: InstanceRequest, image: Path, 
 
 
 def cap_log(log: Path) -> Sequence[Repetition]:
-    """Take out of an error log what it repeats, if it is large; what that was, and how often it stood there."""
+    """Remove repeated lines from an error log if it is large. Return the repetitions, with their numbers."""
     lines = log.read_text(errors="replace").splitlines()
     repeated = repetitions(lines)
     if log.stat().st_size <= _LARGEST_LOG:

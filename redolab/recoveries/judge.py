@@ -1,4 +1,4 @@
-"""The judge: reads a recovered server, and says whether it holds what it must. Its failure loses nothing but its verdict."""
+"""Consistency check of a recovered server. If the check itself fails, only its result is lost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from redolab.workloads.contract import check_pages, check_value
 from redolab.workloads.data import TableCheck
 
 ANSWER = 3600.0
-"""Seconds for one statement of the judge: CHECK TABLE of a large table on a slow disk takes minutes."""
+"""Seconds allowed for one statement: CHECK TABLE of a large table on a slow disk takes minutes."""
 _CONNECT = 10.0
 
 

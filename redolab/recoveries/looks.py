@@ -17,11 +17,11 @@ from redolab.watching.following.server_process import Look, ServerProcess
 
 _ENDING = ".looks"
 _TO_BEGIN, _PAUSE = 5.0, 0.01
-"""Seconds: what the lab starts becomes a server once its sandbox stands."""
+"""Seconds to wait: a program that the lab starts becomes a server once its sandbox is ready."""
 
 
 class Beginning(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line of such a file: what does not change."""
+    """First line of such a file, with the facts that do not change."""
 
     name: str
     started: float

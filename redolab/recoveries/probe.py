@@ -1,4 +1,4 @@
-"""Knocking at a recovering server until it answers, and following meanwhile whether it gets on."""
+"""Probe of a recovering server: it tries to connect until the server answers, and watches the progress meanwhile."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from redolab.storage.place import Place
 _GREETING = 1.0
 _LOOK_EVERY = 0.25
 _TO_END = 2.0
-"""Seconds from the connection that a server drops to its own end, when it is about to end."""
+"""Seconds between the loss of a connection and the end of a server that is about to end."""
 # No socket yet, nobody listening, hung up in the middle of the greeting, shutting down.
 _NOT_YET = (
     CR.CR_CONNECTION_ERROR,
@@ -41,7 +41,7 @@ class StuckError(Exception):
 
 
 class RefusedError(Exception):
-    """The server is ready, and does not do what it is asked."""
+    """The server is ready, but refuses a statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,10 @@ class Probe:
         self._at_ready: tuple[DeviceCounters | None, float] | None = None
 
     def recovered(self) -> bool:
-        """Try what is next; True once the server has taken a write, and has rolled back what it found open.
+        """Take the next step. Return True once the server has taken a write and has rolled back all open transactions.
 
-        Raises `StuckError` when it has not got on for too long, `RefusedError` when it is ready and refuses to be asked.
+        Raises `StuckError` after too long without progress, `RefusedError` if the server is ready and refuses to
+        answer.
         """
         if self._instance.log:
             self._stage.say(self._instance.log[-1].text[-80:])

@@ -1,6 +1,7 @@
-"""A timed recovery: a cold start of a server on a copy of a state, alone on a settled disk, watched to its outcome.
+"""A timed recovery: the cold start of a server on a copy of a crash state, alone on a settled disk.
 
-What was measured is on the disk when the watch ends; then the clients come back, and then the judge.
+The server is watched to its outcome. The measurement is on the disk when the watch ends; then the clients come back,
+and then the content is checked.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ def _in_words(trial: RecoveryTrial) -> str:
 def _keep_evidence(
     lab: Lab, task: RecoveryTask, images: ImageStore, instance: Instance, end: WatchedRecovery, recorder: Recorder
 ) -> None:
-    """Keep what shows why a recovery ended badly, and end it."""
+    """Keep evidence of a recovery that ended badly, and end its server."""
     if end.outcome is Outcome.STUCK and instance.pid is not None:
         keep_stacks(lab, instance.pid, recorder.evidence)
     keep_script(task.server, task.request, images.data(task.image), recorder.evidence)
@@ -205,7 +206,10 @@ def _start(lab: Lab, clients: FollowedClients) -> None:
 
 
 def _follow(lab: Lab, clients: FollowedClients, task: RecoveryTask, recorder: Recorder) -> None:
-    """Follow the clients. If the server does not survive them, the judge finds it; if they end, the recovery is measured all the same."""
+    """Follow the clients.
+
+    If the server does not survive them, the consistency check shows it; the measurement stays valid.
+    """
     with lab.progress.stage("following the clients until throughput is back", "warm") as stage:
         try:
             found = clients.follow(task.warm_for, stage)

@@ -46,7 +46,7 @@ class RecordedProcess:
         return cls(msgspec.json.decode(lines[0], type=Beginning), looks)
 
     def redo(self) -> RedoToRecover | None:
-        """Return what its redo log files said."""
+        """Return the redo to recover, as the redo log files said."""
         return self._redo
 
     def start_limit(self) -> StartLimit | None:
@@ -77,7 +77,7 @@ class Replay:
     process: RecordedProcess | None
 
     def logs_at(self, moments: Iterable[float]) -> Iterator[LogCourse]:
-        """Yield what its log had told by each of these ascending moments: one log, which grows."""
+        """Yield the state of the log at each of these ascending times; it is one log, which grows."""
         log, heard = LogCourse(began=0.0), 0
         for moment in moments:
             while heard < len(self.lines) and self.lines[heard][0] <= moment:
@@ -94,7 +94,7 @@ def replays_in(runs: Iterable[Run]) -> list[Replay]:
 
 
 def replays_of(run: Run) -> Iterator[Replay]:
-    """Yield those of a run; after crashes with many tables the time is no question of redo, and `follow` counts files."""
+    """Yield the replays of a run, except those with many tables, which `follow` predicts by files."""
     of_files = {image.name for image in crashes_of(run) if image.spec.dataset.empty_tables}
     for record in run.trials(RecoveryTrial):
         trial = record.trial

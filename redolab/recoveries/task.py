@@ -1,4 +1,4 @@
-"""A recovery as it is to be done, and where what it leaves goes."""
+"""Task of a recovery, and destinations of its records."""
 
 from __future__ import annotations
 

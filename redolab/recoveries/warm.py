@@ -1,4 +1,7 @@
-"""Warm time: when those who use a crashed server have its throughput back. Pure functions of what its clients counted."""
+"""Warm-up: the time until the clients of a crashed server have their throughput back.
+
+Pure functions of their reports.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from redolab.records.recovery import BACK, WINDOW, WarmTime
 from redolab.workloads.data import WorkloadMoment
 
 BEFORE = 60.0
-"""Seconds before the crash whose mean it is measured by."""
+"""Seconds before the crash over which the usual throughput is averaged."""
 
 
 @dataclass(frozen=True, slots=True)

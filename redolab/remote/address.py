@@ -31,7 +31,7 @@ class MachineAddress:
     """The lab's folder there; empty: in the account's cache."""
     is_guest: bool = False
     provider: str | None = None
-    """The virtual machine's; None: the one of the settings."""
+    """Provider of the virtual machine; None: the one of the settings."""
 
     def __str__(self) -> str:
         return self.name
@@ -61,7 +61,7 @@ def guest_address(provider: str | None = None) -> MachineAddress:
 
 
 def known_machines() -> list[MachineAddress]:
-    """Return the machines that the lab was on, the one that was used last at the end."""
+    """Return the machines that the lab was on, the most recently used last."""
     try:
         names = msgspec.json.decode(PROJECT.own_machines.read_bytes(), type=list[str])
     except (OSError, msgspec.DecodeError):

@@ -1,7 +1,7 @@
-"""Agent that runs on the other machine: it says what the machine is, starts jobs of the lab there, and lists them.
+"""Agent that runs on the other machine: it describes the machine, starts jobs of the lab, and lists them.
 
-It is sent there with each call (`python3 - VERB FOLDER …`), to Python 3.11 or later without any package.
-FOLDER is the lab's there. In `FOLDER/jobs/ID/` lie `job.json`, `output`, and `status` once the job has ended.
+Each call sends it along (`python3 - VERB FOLDER …`), to Python 3.11 or later without any package. FOLDER is the lab's
+there. `FOLDER/jobs/ID/` has `job.json`, `output`, and `status` once the job has ended.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def look(folder: str) -> dict[str, Any]:
 
 
 def start(folder: Path, request: dict[str, Any]) -> None:
-    """Start a job and print its id once it runs; stay behind, detached from the connection, as its watcher.
+    """Start a job and print its id once it runs; remain, detached from the connection, as its watcher.
 
-    `request` has `command`, `environment`, and what the record is to keep.
+    `request` has `command`, `environment`, and the fields that the record keeps.
     """
     own = folder / "jobs" / f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}"
     own.mkdir(parents=True)
@@ -92,7 +92,7 @@ def start(folder: Path, request: dict[str, Any]) -> None:
 
 
 def jobs(folder: Path) -> list[dict[str, Any]]:
-    """List every job, oldest first. The status of one whose end nobody saw is null."""
+    """List every job, oldest first. The status is null if the end of the job was not recorded."""
     found = []
     for lock in sorted((folder / "jobs").glob(f"*/{ALIVE}")):
         own, alive = lock.parent, _is_locked(lock)

@@ -33,7 +33,7 @@ _ENTRY = re.compile(r"^([A-Za-z0-9][^\n]*?) \\\n((?:[ \t]+--hash[^\n]*\n)+)", re
 
 
 def the_lab(folder: Path) -> Sequence[str]:
-    """Return what the lab itself is made of; `folder` is for a file that says which commit it is."""
+    """Return the paths of the lab itself; `folder` receives a file with the commit."""
     if not PROJECT.is_clone:
         return [str(PROJECT.root)]
     files.write_whole(folder / PROJECT.commit_file.name, lab_commit().encode())
@@ -42,7 +42,7 @@ def the_lab(folder: Path) -> Sequence[str]:
 
 
 def users_own() -> Sequence[str]:
-    """Return what the user has of their own: servers, storage profiles, experiments."""
+    """Return the paths of the user's own servers, storage profiles and experiments."""
     own = (PROJECT.own_servers, PROJECT.own_storage, PROJECT.own_experiments)
     return [str(path) for path in own if path is not None and path.exists()]
 
@@ -79,9 +79,9 @@ def packed_packages(folder: Path, facts: Facts, progress: Progress) -> Path:
 
 
 def _requirements(version: str, processor: str) -> str:
-    """Return what pip is asked for: every package that the lab imports there, in the locked version, by its hashes where they are known.
+    """Return the requirements for pip: every package that the lab imports there, locked, with known hashes.
 
-    The markers are read here, for that machine: pip would read them for this one.
+    The markers are evaluated here, for the other machine: pip would evaluate them for this one.
     """
     there = {"python_version": version, "python_full_version": f"{version}.0", "platform_machine": processor}
     environment = {name: str(value) for name, value in default_environment().items()} | there
@@ -98,7 +98,7 @@ def _requirements(version: str, processor: str) -> str:
 
 
 def _needed(environment: Mapping[str, str]) -> set[str]:
-    """Return the packages that the lab needs in an environment, and those that they need."""
+    """Return the packages that the lab needs in an environment, with their dependencies."""
     found: set[str] = set()
     todo = [(_PROJECT, frozenset[str]())]
     while todo:

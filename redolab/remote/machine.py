@@ -1,4 +1,4 @@
-"""Machine that is reached by SSH, with the lab on it: what the machine is, what is copied there, and jobs on it."""
+"""A machine reached by SSH, with the lab on it: its facts, the files copied there, and jobs on it."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class OtherMachine:
             stage.outcome = format_size(size)
 
     def remove(self, name: str) -> None:
-        """Remove what was brought there under a name."""
+        """Remove the files that were copied there under a name."""
         self._checked(["rm", "-rf", f"{self.facts.folder}/{name}"])
 
     @contextmanager
@@ -214,7 +214,7 @@ class OtherMachine:
         }
 
     def _answer(self, kind: type[T], verb: str, *rest: str) -> T:
-        """Return what the agent answers. Raises `LabError`."""
+        """Return the agent's answer. Raises `LabError`."""
         call = [self.facts.python, "-", verb, self.facts.folder, *rest]
         return _understood(self.host, self._checked(call, _AGENT), kind)
 
@@ -247,7 +247,7 @@ def asker() -> str:
 
 
 def _understood(host: str, said: str, kind: type[T]) -> T:
-    """Return what a machine answers as JSON. Raises `LabError` if that is nothing of this kind."""
+    """Parse a machine's answer in JSON. Raises `LabError` if it has another form."""
     try:
         return msgspec.json.decode(said, type=kind)
     except msgspec.DecodeError as error:

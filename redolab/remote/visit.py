@@ -28,7 +28,7 @@ from redolab.servers.sources.folder import FolderSource
 from redolab.virtual.vagrant import Guest
 
 MACHINES = "machines"
-"""Folder in the lab's folder: what is packed for other machines."""
+"""Folder, in the lab's folder, of packages for other machines."""
 _AT_ONCE = 16
 """Machines that are asked at a time."""
 
@@ -36,8 +36,8 @@ _AT_ONCE = 16
 def run_there(address: MachineAddress, arguments: Sequence[str], servers: Sequence[str], progress: Progress) -> int:
     """Run `redolab ARGUMENTS` on another machine as it would run here; return its exit status.
 
-    `servers` are the names of those that it will want: they are brought along unpacked. Ctrl-C stops it there. Raises `LabError`,
-    and `ConnectionLost` where it goes on without us.
+    `servers`: names of the servers it needs, which are copied along unpacked. Ctrl-C stops the job there. Raises
+    `LabError`, and `ConnectionLost` if the job goes on without us.
     """
     if address.is_guest:
         Guest(address.provider).up(progress)
@@ -94,7 +94,10 @@ def check_fetched(address: MachineAddress, progress: Progress) -> None:
 
 
 def machines_table(progress: Progress) -> ReportTable:
-    """Return what runs on each machine, all asked at once: one that is switched off takes half a minute to be given up."""
+    """Return a table of the jobs on each machine.
+
+    All machines are asked at once: giving up on one that is switched off takes half a minute.
+    """
     with progress.stage("asking the machines", brief=True), ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
         rows = list(pool.map(_row, known_machines()))
     titles = ("machine", "what runs there", "since", "asked by")
@@ -151,7 +154,7 @@ def _bring_all(machine: OtherMachine, servers: Sequence[str], progress: Progress
 
 
 def _attend(machine: OtherMachine, job_id: str, progress: Progress) -> int:
-    """Show what a job prints until it has ended, and put its runs among those here; return its exit status. Raises `LabError`."""
+    """Show a job's output until it has ended, and fetch its runs; return its exit status. Raises `LabError`."""
     try:
         _show(machine, job_id)
         ended = machine.job(job_id)
@@ -201,7 +204,7 @@ def fetch_runs(machine: OtherMachine, job: RemoteJob, progress: Progress) -> Non
 
 
 def _place(fetched: Run) -> Path:
-    """Put a run among those here, instead of what was fetched of it before it went on there; return its folder."""
+    """Put a run among the runs here, in place of an earlier, incomplete copy; return its folder."""
     to, number = PROJECT.runs / fetched.name, 1
     while to.exists() and not _goes_on_with(fetched, Run(to)):
         number += 1
@@ -213,7 +216,7 @@ def _place(fetched: Run) -> Path:
 
 
 def _goes_on_with(fetched: Run, here: Run) -> bool:
-    """Return whether all sessions of a run here are in the one that was fetched: it has not gone on here since."""
+    """Return True if the fetched run contains all sessions of the copy here, which has not gone on here since."""
     known = [session.began for session in here.record().sessions]
     return known == [session.began for session in fetched.record().sessions][: len(known)]
 

@@ -157,14 +157,17 @@ class Storages(AbstractContextManager["Storages"]):
             yield Place(name=name, folder=mounted_at, device=BlockDevice.under(mounted_at))
 
     def prepare(self, name: str, contents: Contents | None) -> None:
-        """Make what `attached` needs and takes long, once for each contents; without, only what all need. Raises `LabError`."""
+        """Make the slow preparations for `attached`, once for each contents; without contents, only the common part.
+
+        Raises `LabError`.
+        """
         if isinstance(self._profiles[name], ModelledDisk):
             self._overhead()
             if contents is not None:
                 self._staged(contents)
 
     def overhead_from(self, checks: Iterable[DiskCheck]) -> None:
-        """Take over what the disk model itself takes from checks that were made before."""
+        """Take over the disk model's own latency from earlier checks."""
         for check in checks:
             if check.overhead_us is not None:
                 self._overhead_ns = round(check.overhead_us * 1000)
@@ -258,7 +261,7 @@ class Storages(AbstractContextManager["Storages"]):
         return disk
 
     def _calibrate(self, disk: LabDisk, fio: Fio) -> None:
-        """Measure what the disk model itself takes."""
+        """Measure the disk model's own latency."""
         program = built_disk_model(self._lab)
         with self._lab.progress.stage("measuring what the disk model itself takes", "fio") as stage:
             self._overhead_ns = measure_overhead(fio, disk, program)

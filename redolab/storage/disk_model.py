@@ -1,4 +1,4 @@
-"""The disk model as the lab runs it: built from `diskmodel/`, started on a file, told what to do."""
+"""The disk model as the lab runs it: built from `diskmodel/`, started on a file, controlled by commands."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class DiskModel:
                 model._end(mountpoint)
 
     def _end(self, mountpoint: Path) -> None:
-        """Unmount it, which ends it; one that was still starting may mount only now."""
+        """Unmount the disk model, which ends it; one that was still starting may mount only now."""
         try:
             mounts.unmount(mountpoint)
             if self.process.wait(_MOUNTS_SECONDS) is None:

@@ -1,4 +1,4 @@
-"""The figures of a disk: what is asked of a profile, what fio found, and how far the one is from the other."""
+"""Figures of a disk: the profile's targets, fio's measurements, and the error of one against the other."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class DiskCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StorageRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A storage of a run: what it lies on, and how fio found it where it was asked to look."""
+    """A storage of a run: the disk under it, and fio's measurements if they were asked for."""
 
     storage: str
     about: str

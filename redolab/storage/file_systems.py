@@ -1,4 +1,4 @@
-"""The file systems that the lab makes on disks of its own, and whether this machine has them."""
+"""File systems that the lab makes on disks of its own, and a check that this machine has them."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def attached(file: Path) -> Iterator[BlockDevice]:
 
 
 class LoopDisk:
-    """A mounted file system that has a block device to itself, whose counters tell what really reached it."""
+    """A mounted file system with a block device to itself, whose counters tell the bytes that really reached it."""
 
     def __init__(self, folder: Path, device: BlockDevice) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""The storage profiles as data: what the lab is told of a disk, and what it then has to reach."""
+"""Storage profiles as data: the description of a disk, and the performance it must reach."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class FlashDisk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 class SpinningDisk(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="spinning"
 ):
-    """Disks that turn; more than one are striped over sets of `mirrors` with the same content."""
+    """Disks that turn; several are striped over sets of `mirrors` disks with the same content."""
 
     about: str
     sources: Mapping[str, str]
@@ -207,7 +207,7 @@ ModelledDisk = FlashDisk | SpinningDisk
 class FolderStorage(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="folder"
 ):
-    """A folder, as fast as the disk it lies on; what is not absolute lies in the lab's own folder."""
+    """A folder, as fast as the disk under it; a relative path lies in the lab's own folder."""
 
     path: str
     about: str

@@ -57,9 +57,9 @@ def _own_settings() -> Path:
 
 
 def read_settings(provider: str | None = None) -> Mapping[str, Any]:
-    """Return the settings, the user's own before the project's, and a provider before both. Raises `InvalidInput`.
+    """Return the settings: a given provider first, then the user's own, then the project's. Raises `InvalidInput`.
 
-    The Vagrantfile reads the same files, and says what of their values makes no sense.
+    The Vagrantfile reads the same files, and reports values that make no sense.
     """
     known, own = _read(PROJECT.vagrant / "settings.yaml"), _own_settings()
     values = {**known, **(_read(own) if own.exists() else {}), **({"provider": provider} if provider else {})}
@@ -78,7 +78,10 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def limits_of(profile: str) -> Sequence[str]:
-    """Return the options of `virsh blkdeviotune` for a storage profile. Raises `InvalidInput` for one that is more than such limits."""
+    """Return the options of `virsh blkdeviotune` for a storage profile.
+
+    Raises `InvalidInput` for a profile that needs more than such limits.
+    """
     disk = storage_catalogue().get(profile)
     if not isinstance(disk, FlashDisk):
         raise InvalidInput(
@@ -206,7 +209,7 @@ class Guest:
                 files.remove(left)
 
     def ssh_words(self) -> Sequence[str]:
-        """Return what to call instead of `ssh` to get into it as root. Raises `LabError` if it is not up."""
+        """Return the command, in place of `ssh`, that enters the guest as root. Raises `LabError` if it is not up."""
         if not self._ssh_config.exists():
             raise LabError("the virtual machine is not up", "'make up' brings it up")
         # Vagrant's configuration names an account of its own.

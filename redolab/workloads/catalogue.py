@@ -1,4 +1,4 @@
-"""The workloads there are, and what they load."""
+"""Catalogue of the workloads, and of the data that they load."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         return ()
 
     def content(self) -> str:
-        """Return all that decides its load, as far as the project has it: workloads of equal content are the same."""
+        """Return everything of the project's that decides the load: workloads of equal content are the same."""
         raise NotImplementedError
 
     def require(self, lab: Lab) -> None:

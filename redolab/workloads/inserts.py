@@ -44,7 +44,7 @@ def insert(
     seconds: int,
     output: Path,
 ) -> Inserted:
-    """Let `threads` clients insert rows of `row_bytes` bytes for so long, each as fast as it is answered.
+    """Let `threads` clients insert rows of `row_bytes` bytes for `seconds`, each as fast as the server answers.
 
     Raises `WorkloadFailed` if a client was refused.
     """

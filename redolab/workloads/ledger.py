@@ -29,7 +29,7 @@ INSERTED = re.compile(rf"INSERT INTO {ENTRIES} VALUES \((\d+), (\d+), 1,")
 PARTS = 3
 """Rows that each transaction inserts."""
 NOTES = "notes"
-"""The folder of the notes, beside the file of what the clients say."""
+"""Folder of the notes, beside the file of the clients' output."""
 _SCRIPT = "ledger.lua"
 _CREATE = (
     "CREATE TABLE {entries} (client INT NOT NULL, number BIGINT NOT NULL, part TINYINT NOT NULL, filler VARCHAR(200) NOT NULL, "
@@ -46,7 +46,7 @@ class LedgerWorkload(Workload, frozen=True, kw_only=True, tag="ledger"):
     defines: Defines = Defines.NOTHING
     """Statements that define tables, run by one more client."""
     between: tuple[str, ...] = ()
-    """Statements of that client between its own."""
+    """Statements that the defining client runs between its own."""
 
     @override
     def content(self) -> str:

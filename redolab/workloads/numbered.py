@@ -1,4 +1,4 @@
-"""Point selects that are numbered, at a fixed rate: what is logged of them can be held against what was sent."""
+"""Numbered point selects at a fixed rate: the log of a server can be compared with the statements sent."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class NumberedLoad:
             raise WorkloadFailed(f"sysbench ended with status {status}", "its last lines are below", self._said)
 
     def wait_for(self, second: int, seconds: float) -> None:
-        """Read until that second was reported. Raises `WorkloadFailed` if it was not within so many seconds."""
+        """Read until that second was reported. Raises `WorkloadFailed` if it was not within `seconds`."""
         deadline = now().monotonic + seconds
         while not self.seconds or self.seconds[-1].number < second:
             self.look(0.02)
@@ -94,7 +94,7 @@ class NumberedLoad:
                 )
 
     def wait_end(self) -> Sequence[Sent]:
-        """Wait until it has ended by itself; what each client has sent. Raises `WorkloadFailed`."""
+        """Wait until the load has ended. Return the statements that each client has sent. Raises `WorkloadFailed`."""
         status = self._process.wait(_LONGER)
         self.look(0.1)
         if status is None:

@@ -1,4 +1,4 @@
-"""Clients that send statements at moments fixed beforehand, and note of each when it was due and when it was acknowledged."""
+"""Clients that send statements at times fixed beforehand, and note for each its due time and its acknowledgement."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class PacedRun:
         return sorted(found, key=lambda each: each.done)
 
     def wait(self, until: float, look: Callable[[], None]) -> None:
-        """Wait until that moment of the monotonic clock; `look` is called every now and then.
+        """Wait until that time of the monotonic clock; `look` is called every now and then.
 
         Raises `WorkloadFailed` if the clients end before.
         """
@@ -72,9 +72,9 @@ class PacedRun:
             time.sleep(min(left, _LOOK_EVERY))
 
     def wait_answered(self, due: float, seconds: float, look: Callable[[], None]) -> None:
-        """Wait until all that was due before that moment has been acknowledged.
+        """Wait until every statement due before that time has been acknowledged.
 
-        Raises `WorkloadFailed` if the clients end, or if it takes longer than that.
+        Raises `WorkloadFailed` if the clients end, or if the acknowledgements take longer than the limit.
         """
         deadline = now().monotonic + seconds
         while not all(self._has_answered(number, due) for number in range(self._clients)):

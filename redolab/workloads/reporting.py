@@ -16,7 +16,10 @@ _LAST_LINES = 8
 
 
 class ReportingRun(RunningWorkload):
-    """A program that runs; `moment_of` reads a line that arrived then (monotonic), and gives None for one that is no report."""
+    """A program in progress.
+
+    `moment_of` parses a line and its arrival (monotonic), and returns None for a line without a report.
+    """
 
     def __init__(
         self, program: str, process: Process, moment_of: Callable[[str, float], WorkloadMoment | None]

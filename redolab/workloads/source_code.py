@@ -1,4 +1,4 @@
-"""Source code as what it does: two programs that differ in their comments alone are the same."""
+"""Source code without comments: two programs that differ only in their comments are the same."""
 
 from __future__ import annotations
 

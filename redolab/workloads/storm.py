@@ -110,7 +110,7 @@ class _Report(msgspec.Struct):
 
 
 class StormReports:
-    """Reads what the program says, a line a report, so many seconds apart."""
+    """Parser of the program's reports, one a line, at fixed intervals."""
 
     def __init__(self, interval: float) -> None:
         self._interval = interval

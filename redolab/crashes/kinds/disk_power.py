@@ -1,6 +1,7 @@
-"""`disk-power`: the power of the server's disk is cut. What the disk had not been told to flush is gone, and so is the kernel's cache.
+"""`disk-power`: the power of the server's disk is cut. Unflushed writes and the kernel's cache are gone.
 
-The state is the least that a disk may keep: of what no flush protects nothing is left. `make experiment durability` looks at all others.
+The crash state is the least that a disk may keep: every write that no flush protects is lost. `make experiment
+durability` examines all other states.
 """
 
 from __future__ import annotations

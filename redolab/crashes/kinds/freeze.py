@@ -1,7 +1,7 @@
 """`freeze`: the server is stopped between two instructions, its files are copied, and it goes on.
 
-The copy holds what a SIGKILL at that moment would have left: every write that the server had asked for has been taken by the
-kernel, and no other (docs/recovery.md has the comparison). So one load gives many crashes.
+The copy holds the state that a SIGKILL would have left at that time: the kernel has taken every write that the server
+had requested, and no other (docs/recovery.md has the comparison). One load therefore gives many crashes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from redolab.servers.instance import Instance
 from redolab.storage.place import Place
 
 _IDLE = 30.0
-"""Seconds for what was in flight to be answered: far more than any disk takes."""
+"""Seconds for requests in flight to be answered: far more than any disk takes."""
 
 
 class Freeze(CrashKind):

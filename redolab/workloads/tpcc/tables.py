@@ -10,15 +10,15 @@ BYTES_PER_WAREHOUSE = 100 * 2**20
 """Bytes on disk of a warehouse with all indexes, as go-tpc loads it (measured in docs/workloads.md)."""
 
 NEW_ORDER = {"go-tpc": "new_order", "tpcc-mysql": "new_orders"}
-"""Program → what it calls the table NEW-ORDER; all call the others alike."""
+"""Name of the table NEW-ORDER for each program; the programs agree on all other names."""
 
 
 class TpccTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="tpcc"):
-    """The nine tables, for so many warehouses."""
+    """Nine tables, for `warehouses` warehouses."""
 
     warehouses: int
     loaded_by: str
-    """The program, with its version where it has one: each has a schema of its own."""
+    """Program that loads the tables, with its version if it has one: each has a schema of its own."""
 
     @property
     def program(self) -> str:
