@@ -28,7 +28,7 @@ _VARIANTS = ("recovery-crash", "small-pool")
 _LOG_SIZE = 100_000_000
 _RUNS = 3
 _MINUTE = re.compile(rb"20\d\d-\d\d-\d\d[T ]\d\d:\d\d(?=:\d\d)")
-# As long as an LSN is and a time, a process or a size is not.
+# Nine digits: the length of an LSN, and of no time, process id or size.
 _LSN = re.compile(rb"(?<![\d.])\d{9}(?![\d.])")
 _RECOVERY = b'"seconds_to_ready"'
 _APART = timedelta(minutes=10)

@@ -88,7 +88,7 @@ class BinaryLogs:
                 cursor.execute(_FILLING[number % 2])
                 follow(number * _STATEMENT)
             seconds = now().monotonic - began
-            # What is written from here on is to go into one file.
+            # All later writes go into one file.
             _set(cursor, {"max_binlog_size": GIB, **durable})
         return [self._data / name for name in there[:-1]], seconds
 

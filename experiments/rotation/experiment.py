@@ -566,7 +566,7 @@ def _grow(made: LoggingServer, size: int) -> int:
 
     log = made.log
     for name in files.names(log.parent):
-        # Of a rotation that failed.
+        # Remains of a rotation that failed.
         if name.startswith(f"{log.name}-"):
             files.remove(log.with_name(name))
     grown = log.with_name(f"{log.name}-grown")

@@ -49,13 +49,13 @@ _TO_CLEAN_UP = 90.0
 """Seconds that a worker has to end its work in order."""
 _LOGS = ("distributed", "distributed.client", "tornado", "tornado.application", "bokeh")
 _SETTINGS = {
-    # What Dask does besides, each so often, would run beside a recovery that is being timed.
+    # Dask's periodic work would run during a timed recovery.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
     # Gone for half a minute is gone: another machine takes its group.
     "distributed.comm.timeouts.tcp": "30s",
-    # What other pages ask that are open in the same browser is turned away: none but localhost may.
+    # Requests from other pages in the same browser are refused: only localhost is allowed.
     "distributed.scheduler.dashboard.bokeh-application.allow_websocket_origin": [],
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
@@ -178,7 +178,7 @@ async def serve_scheduler(address: ClusterAddress, *, dashboard: bool, say: Call
     if dashboard:
         from distributed.dashboard.scheduler import applications
 
-        # It has every worker write 2G to its disk whenever somebody opens it.
+        # That page makes every worker write 2G to its disk whenever somebody opens it.
         applications.pop("/hardware", None)
         dask.config.set({"distributed.scheduler.http.routes": _PAGES})
 

@@ -56,7 +56,7 @@ class Merging:
             known = self._run.lines(name, dict)
             for line in added:
                 of_here = {**line, **{what: value for what, value in here.items() if what in line}}
-                # What holds for a machine came with an earlier group of it already.
+                # Facts about a machine came with an earlier group of it already.
                 if of_here not in known:
                     self._run.add_line(name, of_here)
         return True

@@ -220,7 +220,7 @@ def _measure(
 
 def clear_other_jobs(folder: Path, lab: Lab) -> None:
     """Remove remains of jobs whose worker was killed, including their products unless they were to be kept."""
-    # Not of the folder that was given: one elsewhere lies among things that are not the lab's.
+    # Clean only the lab's own folder: the given folder may lie among files of others.
     jobs = lab.folder / JOBS
     for name in files.names(jobs):
         other = jobs / name

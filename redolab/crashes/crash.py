@@ -137,7 +137,7 @@ def make_states(
         called = f"{server.name}-{format_size(spec.instance.log_size)}-{made:%Y%m%d-%H%M%S}{wanted[0].called_besides}"
         # Where the load goes on its folder never becomes a state.
         folder = place.folder / "instances" / (f"{called}-load" if crash_kind(spec.crash).goes_on else called)
-        # What goes with the power keeps no story of it.
+        # A disk whose power is cut must not hold samples and logs.
         story = storage / "instances" / f"{called}-story" if crash_kind(spec.crash).cuts_power else folder
         load = _Load(lab, server, spec, capacity, dataset, folder, story, place, storage, made)
         with (

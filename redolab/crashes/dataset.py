@@ -111,7 +111,7 @@ def _load_tables(lab: Lab, instance: Instance, workload: Workload, spec: Dataset
     try:
         while (status := loading.wait(0.2)) is None:
             instance.check_running()
-            # How much is loaded shows on the disk; the tables' files grow as their rows come.
+            # The tables' files grow with their rows, so the disk shows the progress.
             loaded = files.folder_size(instance.folder / DATA / DATABASE)
             stage.advance(loaded, spec.size, f"{format_size(loaded)} of about {format_size(spec.size)}")
     finally:

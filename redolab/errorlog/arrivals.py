@@ -29,6 +29,6 @@ def read_stamped_log(log: Path) -> Iterator[Line]:
         for line, stamp in itertools.zip_longest(lines, stamps):
             if line is None:
                 return
-            # What the lab put into the log has none, and the last can be torn.
+            # Lines that the lab added have no arrival, and the last arrival can be torn.
             arrived = stamp is not None and stamp.endswith("\n") and stamp != "\n"
             yield Line(line.rstrip("\n"), float(stamp) if stamp and arrived else None)

@@ -14,7 +14,7 @@ import msgspec
 
 from redolab.errorlog.stamps import MICROSECONDS, Clock, Stamp
 
-# Threads stamp their lines before they take turns at writing them: so much disorder is no clock set back.
+# Threads stamp their lines before they take turns at writing them: up to this, disorder is no clock set back.
 _DISORDER_US = 2 * MICROSECONDS
 _ARRIVAL_STEP = 1000
 _DAY = 24 * 3600 * MICROSECONDS

@@ -30,7 +30,7 @@ class Unpacked:
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
-        # What comes through a pipe cannot be read twice.
+        # A pipe cannot be read twice.
         buffered: BufferedReader[Any] = stream if isinstance(stream, BufferedReader) else BufferedReader(stream)
         opener = _opener(buffered)
         self._content = buffered if opener is None else opener(buffered)
@@ -47,7 +47,7 @@ class Unpacked:
             except TORN:
                 self.is_damaged = True
             except OSError as error:
-                # Of bzip2, which has no error of its own for it.
+                # bzip2 has no error type of its own for this.
                 if error.errno is not None:
                     raise
                 self.is_damaged = True

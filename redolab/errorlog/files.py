@@ -17,7 +17,7 @@ from redolab.errorlog.compressed import Unpacked
 from redolab.errorlog.table import NEEDLES, Near, matters
 from redolab.lines import Line
 
-# Fits the processor's cache, as each piece is looked through once for each word.
+# A piece fits the CPU's cache, because it is searched once for each word.
 _PIECE = 1 << 18
 # On each side of a hit: what is longer is no line of an error log, but can be binary rubbish before one.
 _REACH = 8192
@@ -114,7 +114,7 @@ def _lines_around(piece: bytes, pattern: re.Pattern[bytes], end: int) -> list[tu
         close = piece.find(b"\n", at, last if last < end else end)
         if close < 0:
             close = last if last < end else end
-            # Of an endless line the text around every other hit would be its square.
+            # On an endless line, text around every hit would take time quadratic in its length.
             same = at + _REACH // 2
         # Other hits in a line of ordinary length have the same line around them.
         elif close - begin < _REACH:

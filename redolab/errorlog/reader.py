@@ -28,7 +28,7 @@ _FIRST_POOL = "1"
 _LONGEST_ERROR = 200
 _AT_ONCE = 10 * MICROSECONDS
 _ADDRESS = re.compile(r"socket: '[^']*'\s+port: \d+")
-# What a server says after the error that ends it.
+# Lines that a server writes after the error that ends it.
 _CONSEQUENCES = (
     "Aborting",
     "Plugin 'InnoDB'",
@@ -198,7 +198,7 @@ class Writer:
         if self.start is not None:
             self.start.hear(said)
         if said.event is Event.READY:
-            # What did not keep it from being ready is not why it ends.
+            # An error that did not keep the server from being ready is not the reason for its end.
             self.error = None
         if (vendor := said.value("vendor")) is not None and (found := _ADDRESS.search(vendor)) is not None:
             self.address = found[0]

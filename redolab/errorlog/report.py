@@ -110,7 +110,7 @@ def _write_json(log: _Log) -> None:
             sys.stdout.write(before + as_json(timeline).decode())
             before = ","
     except _Unreadable:
-        # What was found until then is a whole line too.
+        # The recoveries found so far make a whole line, too.
         sys.stdout.write("" if before is begin else "]}\n")
         raise
     summary = log.summary

@@ -96,19 +96,19 @@ _OLD = rf"\d{{6}} {{1,2}}{_TIME}"
 _SYSLOG = rf"(?:{'|'.join(_MONTHS)}) [ \d]\d {_TIME}(?:\.\d{{1,9}})?"
 _LABEL = r"\[(?:Note|Warning|Warn|ERROR|Error|System)\]"
 
-# What backup programs write themselves, with the time in front.
+# Lines of backup programs themselves, which begin with the time.
 _BACKUP = (
     r"(?:(?:xtra|maria)backup: |innobackupex: )?"
     r"(?:Starting InnoDB instance for recovery|Last binlog file|completed OK!)"
 )
 
-# A server's own stamp is told from any other date by what follows it: thread and label, `InnoDB:` or the like.
+# The text after it distinguishes a server's own stamp from any other date: thread and label, `InnoDB:` or the like.
 _SERVER_STAMP = re.compile(
     rf"(?P<iso>{_ISO})(?= (?:\d+ {_LABEL}|[0-9a-fx]{{4,16}} {{1,2}}InnoDB:|UTC - |mysqld_safe ))"
     rf"|(?P<old>{_OLD})(?= {{1,2}}(?:InnoDB:|{_LABEL}|Percona XtraDB|mysqld_safe |mysqld (?:re)?(?:start|end)ed))"
     # Without a day, as some log shippers leave it: not the end of a longer stamp.
     rf"|(?<![\d:.T-])(?<!\d )(?P<time>\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?)(?= (?:\d{{1,20}} )?{_LABEL})"
-    # Of mariabackup, behind the number of the thread, and of xtrabackup 2.
+    # Stamps of mariabackup, after the number of the thread, and of xtrabackup 2.
     rf"|(?P<backup>{_ISO}|{_OLD})(?= {_BACKUP})"
 )
 _SOURCE = re.compile(
@@ -129,7 +129,7 @@ _STAMP_FIELDS = re.compile(
 )
 # The rollback's percentages come without line ends, whatever the log's format.
 _JSON = re.compile(r"(?:InnoDB: Progress in percents:)?[\d ]*(?=\{)")
-# Of several servers on one machine, as in mysqld@2.service.
+# Name of one of several servers on a machine, as in mysqld@2.service.
 _INSTANCE = re.compile(r"([^@]+@.+?)(?:\.service)?")
 # A process has at most 7 digits. MariaDB 10.1 and 10.2 have their threads' addresses there, MariaDB 10.0 nothing.
 _PROCESS = re.compile(rf" \d{{1,7}} {_LABEL}")
@@ -139,7 +139,7 @@ _HEADER = re.compile(
 )
 _BACKUP_PROGRAMS = ("xtrabackup: ", "mariabackup: ", "innobackupex: ")
 _BLANKS = re.compile(r"[ \t]{2,}")
-# What is left of a page of the web that a log was copied from.
+# Remains of a web page from which a log was copied.
 _HTML_END = re.compile(r"\s*(?:<br ?/?>|</p>)+\s*$")
 
 # Programs of backups have no labels.

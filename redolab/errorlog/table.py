@@ -49,7 +49,7 @@ TABLE = (
         ),
         stage=_STARTING, each_once=True, witness=2, handler=Recovery.starts),
     Row(Event.INIT, (
-            # Of transactions, 4 MiB each: the first at the start, more whenever so many are in use (ut0pool.h,
+            # Pools of transactions, 4 MiB each: the first at the start, further ones when all are in use (ut0pool.h,
             # PoolManager::add_pool).
             r"Number of (?:transaction )?pools: (?P<pools>\d+)",  # MySQL to 8.0, MariaDB
         ),
@@ -204,7 +204,8 @@ TABLE = (
         ends=DIED, is_last=True),
     # --- starts that are to serve nobody
     Row(Event.WSREP_RECOVERED, (
-            # Of Percona XtraDB Cluster 8.0 and later WSREP is a subsystem. A node that joins says "from storage" too.
+            # In Percona XtraDB Cluster 8.0 and later, WSREP is a subsystem. A node that joins says "from storage"
+            # too.
             r"(?:WSREP: |\[WSREP\] )Recovered position:? *(?P<position>[0-9a-f]{8}-[0-9a-f-]{27}:-?\d\S*)",
         ), handler=Recovery.tells_position),
     Row(Event.INITIALISING, (rf"{_PROGRAM}\(\S+ (?P<version>\d[^\s)]*)\) initializing of server in progress",),

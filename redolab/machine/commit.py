@@ -15,7 +15,7 @@ def lab_commit() -> str:
         return PROJECT.commit_file.read_text().strip()
     if not PROJECT.is_clone:
         return ""
-    # It only asks: a lab that is killed meanwhile leaves no lock on the index, and two on one clone do not meet.
+    # The command only reads: a killed lab leaves no lock on the index, and two labs on one clone do not collide.
     git = ["git", "--no-optional-locks", "-C", str(PROJECT.root)]
     commit = run(Command([*git, "rev-parse", "--short=12", "HEAD"]), check=False)
     if commit.status != 0:

@@ -82,7 +82,7 @@ def read_disk(folder: Path) -> Disk:
         "--bytes",
         "--noheadings",
         "--raw",
-        # Else a folder that is mounted elsewhere too, as a container's volume, and a subvolume stand behind the device's name.
+        # Otherwise findmnt adds a folder or subvolume to the device's name, as for a container's volume.
         "--nofsroot",
         f"--output={','.join(columns)}",
         "--target",

@@ -94,7 +94,7 @@ def remove(path: Path) -> None:
         try:
             shutil.rmtree(path)
         except OSError as error:
-            # What was killed with the lab may be writing its last file.
+            # A process killed with the lab may still be writing its last file.
             if error.errno not in (errno.ENOTEMPTY, errno.EBUSY) or time.monotonic() > deadline:
                 raise
             time.sleep(0.05)

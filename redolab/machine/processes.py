@@ -187,7 +187,7 @@ def run(command: Command, *, seconds: float = 600.0, check: bool = True, to_its_
     program = command.arguments[0]
     if which(program) is None:
         raise CommandFailed(f"{program} is not on this machine", "see 'redolab doctor'")
-    # What may not be broken off may not die with the lab either.
+    # A program that must not be interrupted must not die with the lab either.
     arguments = command.arguments if to_its_end else _dying_with_the_lab(command.arguments)
     with interrupts.held():
         process = subprocess.Popen(
@@ -234,7 +234,7 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
     if process.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        # Not by Popen: an interrupt in the middle of `communicate` may have left its lock taken.
+        # Popen's own wait may block: an interrupt in the middle of `communicate` may have left its lock taken.
         with suppress(ChildProcessError):
             os.waitpid(process.pid, 0)
         process.returncode = -signal.SIGKILL

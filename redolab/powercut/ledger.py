@@ -235,7 +235,7 @@ def _holes(
         last_of[each.client] = max(last_of[each.client], each.number)
     missing = {key for key in sent if key not in there and key[1] < last_of[key[0]]}
     latest = max((each.sent for each in present), default=0)
-    # Who sent after an acknowledgement may have acted on it.
+    # A client that sent after an acknowledgement may have acted on it.
     missing |= {
         (each.client, each.number) for each in lost if each.acknowledged is not None and each.acknowledged < latest
     }

@@ -104,7 +104,7 @@ def recover_states(
         judge=judge,
         not_ready=lambda _, instance, outcome: StateContent(outcome, None, said=_last_of(instance)),
         is_right=lambda content: content.is_sound,
-        # Of a cut before anything had reached the disk there is nothing to recover.
+        # A cut before any write reached the disk leaves nothing to recover.
         judged_after=frozenset({Outcome.READY, Outcome.NO_CRASH_RECOVERY}),
     )
     recover_checked(lab, tasks, checks, jobs, done)

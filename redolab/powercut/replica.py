@@ -85,5 +85,5 @@ if __name__ == "__main__":
     try:
         _read(sys.argv[1], Path(sys.argv[2]))
     except pymysql.MySQLError as error:
-        # As it ends when the server does.
+        # The server has ended, and this program ends with it.
         sys.exit(str(error))

@@ -209,7 +209,7 @@ def recover_checked(
         ExitStack() as at_end,
     ):
         threads = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="check")
-        # Not waited for: what a thread waits for ends with its server.
+        # Do not wait for the threads: each ends when its server does.
         at_end.callback(threads.shutdown, wait=False, cancel_futures=True)
         at_end.callback(_close, running)
         wrong = 0

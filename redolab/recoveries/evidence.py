@@ -29,7 +29,7 @@ def keep_data(lab: Lab, data: Path, evidence: Path) -> None:
     try:
         copies.copy_folder(data, evidence)
     except LabError as error:
-        # What was found counts, also without it.
+        # The result counts even without the data.
         lab.progress.note(f"what was recovered could not be kept ({error.problem}): the crash image rebuilds it")
 
 

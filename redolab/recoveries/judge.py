@@ -48,7 +48,7 @@ def judge(instance: Instance, image: CrashImage, turn: int, stage: Stage, *, afr
     except LabError as error:
         why = error.problem
     except Exception as error:
-        # A bug of the judge must not lose what was measured; it is told, and the verdict can be given again.
+        # A bug in the check must not lose the measurement: report it; the check can be repeated.
         why = f"the judge failed ({type(error).__name__}: {error})"
     return Judgement(
         image=image.name,

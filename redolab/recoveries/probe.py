@@ -114,7 +114,7 @@ class Probe:
     def _knock(self) -> None:
         if self.connection is None and self._instance.connections.can_be_tried():
             try:
-                # Whoever has greeted answers, or counts as stuck like one that never did.
+                # A server that has greeted either answers or counts as stuck, as one that never greeted.
                 self.connection = self._instance.connections.connect(_GREETING, self._stuck_after)
                 self.connected = self._since_server_start()
             except pymysql.MySQLError as error:
@@ -126,7 +126,8 @@ class Probe:
             try:
                 self._write(self.connection)
             except pymysql.MySQLError:
-                # It may have died: the next knock makes another, or a ready server would seem to refuse.
+                # The connection may be dead: the next attempt opens another; otherwise a ready server would seem to
+                # refuse.
                 with suppress(pymysql.MySQLError):
                     self.connection.close()
                 self.connection = None

@@ -190,7 +190,7 @@ class OtherMachine:
     def remove_lab(self) -> None:
         """Remove all that the lab has made there, and the folder if it is empty then."""
         if self.facts.has_lab:
-            # What was mounted in it, or unpacked to be a server, goes by the lab's own clean-up: only that knows of it.
+            # The lab's own clean-up removes mounts and unpacked servers: only it knows them.
             assigned = [f"{name}={value}" for name, value in {**self._environment, YES: "1"}.items()]
             self._checked(["env", *assigned, self.facts.python, "-m", "redolab", "clean"], seconds=_PATIENCE)
         ours = [f"{self.facts.folder}/{name}" for name in _OURS]

@@ -136,11 +136,11 @@ def connected(host: str, program: Sequence[str]) -> Iterator[Ssh]:
     """Yield a connection by this ssh that all commands for the host share. Raises `LabError` if that fails."""
     if processes.which(program[0]) is None:
         raise LabError(f"{program[0]} is not on this machine", how_to_install(["openssh-client"]))
-    # Not in the lab's folder: the path of a socket has at most 107 bytes.
+    # The path of a socket has at most 107 bytes, so it cannot lie in the lab's folder.
     control = Path(tempfile.gettempdir()) / f"redolab-{secrets.token_hex(8)}"
     words = [*program, f"-oControlPath={control}", *(f"-o{name}={value}" for name, value in _OPTIONS.items())]
     with tempfile.TemporaryFile() as errors:
-        # It ends, and removes its socket, when its input does: with the lab, however that ends.
+        # The connection ends, and removes its socket, when its input does: with the lab, however that ends.
         with _held([*words, "-oControlMaster=yes", host, "echo connected; exec cat"], errors) as said:
             if said == "connected":
                 yield Ssh(host, [*words, "-oControlMaster=no"])

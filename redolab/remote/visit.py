@@ -222,5 +222,5 @@ def _goes_on_with(fetched: Run, here: Run) -> bool:
 
 
 def _let_ctrl_c_raise() -> None:
-    # Also where a script has started us in the background, with SIGINT ignored.
+    # A script may have started us in the background, with SIGINT ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)

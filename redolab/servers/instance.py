@@ -59,7 +59,8 @@ class Connections:
                 read_timeout=seconds,
                 autocommit=True,
                 charset="utf8mb4",
-                # Else each attempt would first read the machine's certificates: 8 ms of a core, while a recovery is being timed.
+                # Otherwise each attempt first reads the machine's certificates: 8 ms of a core, during a timed
+                # recovery.
                 ssl_disabled=True,
             )
         connection._read_timeout = answer  # type: ignore[attr-defined]
@@ -232,7 +233,7 @@ class Instance(AbstractContextManager["Instance"]):
         target = f"--target={self._server_process.pid}"
         # Without root the namespace belongs to the sandbox's user namespace, which must be joined first.
         own = [] if processes.is_root() else ["--user", "--preserve-credentials"]
-        # What joins a user namespace changes its credentials, and the kernel forgets then with whom it was to die.
+        # Joining a user namespace changes a program's credentials, which clears its parent-death signal.
         inside = ["setpriv", "--pdeathsig", "KILL", "--", *command.arguments]
         return replace(command, arguments=["nsenter", target, *own, "--net", "--", *inside])
 

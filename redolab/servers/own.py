@@ -34,7 +34,7 @@ class OwnServers:
             return {}
         entries = msgspec.json.decode(self._file.read_bytes(), type=dict[str, CatalogueEntry])
         for name in entries:
-            # It becomes a folder's, and could be a path out of the lab's.
+            # The name becomes a folder's, and could be a path out of the lab's folder.
             if not _NAME.fullmatch(name):
                 raise InvalidInput(f"{self._file}: '{name}' cannot be a server's name", "mend that entry")
         return entries

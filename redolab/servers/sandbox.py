@@ -29,8 +29,9 @@ _HOSTS = "127.0.0.1 localhost\n" + "".join(
 )
 _LOOKED_UP = "hosts: files\n"
 _AS_ROOT = (
-    # Else what root starts has all rights over the machine in there too. A server gives up root by itself, and before that
-    # it reads its option file, which is its user's. (bubblewrap 0.8 drops nothing where CAP_SYS_RESOURCE is to be kept.)
+    # Otherwise a program that root starts keeps all rights over the machine in the sandbox. A server gives up root
+    # itself, but before that it reads its option file, which belongs to its user. (bubblewrap 0.8 drops nothing if
+    # CAP_SYS_RESOURCE is kept.)
     *("--cap-drop", "ALL"),
     *(part for kept in ("CAP_SETUID", "CAP_SETGID", "CAP_DAC_OVERRIDE") for part in ("--cap-add", kept)),
     # The kernel's settings are root's, whatever rights root has.

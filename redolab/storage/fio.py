@@ -83,7 +83,7 @@ class Fio:
         )
         stage.say("reads and writes in order")
         in_order = self.load(place, "random", [f"--size={size}", *_IN_ORDER])
-        # One after the other, each with its sync: the time from one to the next is that of both.
+        # Writes follow one another, each with its sync: the time between two is that of both.
         both_us = 1e6 / append.per_second
         synced = msgspec.structs.replace(append, latency_us=both_us)
         return MeasuredDisk(

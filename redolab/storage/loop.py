@@ -121,7 +121,7 @@ def _attach(file: Path, *, direct: bool) -> str:
         tried = processes.run(Command([*attach, "--direct-io=on", str(file)]), check=False)
         if tried.status == 0:
             return tried.out.strip()
-    # Not every file system lets its files be read past the page cache: whoever measures on it asks `is_buffered`.
+    # Some file systems do not let their files bypass the page cache; a measurement checks `is_buffered`.
     return processes.run(Command([*attach, str(file)])).out.strip()
 
 

@@ -218,7 +218,7 @@ class Guest:
     def _start_libvirt(self, progress: Progress) -> None:
         with progress.stage("starting libvirt, unless it runs", brief=True):
             try:
-                # It outlives the lab: the guest is up until it is halted.
+                # libvirt must outlive the lab: the guest is up until it is halted.
                 processes.run(self._house("start"), to_its_end=True)
             except CommandFailed as error:
                 raise LabError("libvirt does not answer and could not be started", details=error.details) from error

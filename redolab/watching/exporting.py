@@ -68,7 +68,7 @@ def write_file(server: ServerToCome, file: Path, every: float) -> None:
                 # Counted from fixed points, and past those that a slow answer made it miss.
                 due += every * max(1, -(-(time.monotonic() - due) // every))
         finally:
-            # What stays would be scraped for ever as if the server stood so.
+            # A stale file would be scraped for ever as the server's present state.
             with suppress(FileNotFoundError):
                 file.unlink()
 

@@ -54,7 +54,7 @@ class Clients:
     """Seconds between two reports, as near to it as the tool can."""
 
 
-# What a row of sysbench's table takes on disk with its secondary index: 16 M rows made 4.0 GB (MariaDB 10.11).
+# Bytes on disk of a row of sysbench's table with its secondary index: 16 M rows took 4.0 GB (MariaDB 10.11).
 BYTES_PER_ROW = 250
 
 

@@ -101,7 +101,7 @@ class PacedRun:
 
     def _of(self, number: int) -> list[PacedStatement]:
         file = self._notes / str(number)
-        # What stands behind the last line break is still being written.
+        # The text after the last line break is still being written.
         lines = file.read_text().split("\n")[:-1] if file.exists() else []
         return [PacedStatement(*(int(part) / _MICROSECONDS for part in line.split())) for line in lines]
 

@@ -37,7 +37,7 @@ class ReportingRun(RunningWorkload):
             if moment is not None:
                 moments.append(moment)
             else:
-                # What went wrong is not among the reports, and a program can go on reporting after it.
+                # Errors are not among the reports, and a program can go on reporting after one.
                 self._said = [*self._said[1 - _LAST_LINES :], line.text]
         return moments
 

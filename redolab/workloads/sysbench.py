@@ -26,7 +26,7 @@ from redolab.workloads.source_code import code_alone
 SCRIPTS = PROJECT.provision / "workloads"
 _REPORT = re.compile(r"tps: (?P<tps>[\d.]+).*?lat \(ms,95%\): (?P<latency>[\d.]+) err/s: (?P<errors>[\d.]+)")
 _LOAD_THREADS = 4
-# What a write that meets another, or a lock held for long, ends in; the clients go on with the next.
+# Errors of a write that meets another, or a long-held lock; the client goes on with its next write.
 _LOCK_CONFLICTS = "1020,1205,1213"
 _TABLES = 16
 """Enough for the clients not to meet on one table's index, and for one table to be a quick sample to check."""

@@ -78,7 +78,7 @@ def _summaries(pieces: Iterable[Chunk], window: Window) -> Iterator[Summary]:
     # One more than can run: what a worker does with Python's lock, another has to wait for.
     workers = (os.cpu_count() or 1) + 1
     waiting: deque[Future[Summary]] = deque()
-    # What polars does holds no lock of Python's.
+    # polars does its work without Python's lock.
     with ThreadPoolExecutor(workers) as pool:
         for piece in pieces:
             waiting.append(pool.submit(summarise, piece, window))

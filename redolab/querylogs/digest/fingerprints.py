@@ -70,7 +70,7 @@ def _to_first_row(text: bytes) -> bytes:
 
 
 def _without_comments(text: bytes) -> bytes:
-    # As a pattern it would go to the end of a statement for each comment that does not end.
+    # A pattern would scan to the end of the statement for each unclosed comment.
     kept, begin, at = [], 0, 0
     while (opened := text.find(b"/*", at)) >= 0:
         at = opened + 1

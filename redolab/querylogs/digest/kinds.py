@@ -47,7 +47,7 @@ def check_kind(path: Path) -> None:
     if path.is_dir():
         raise LabError(f"{path} is a folder", "name the slow query logs in it")
     if path.exists() and not path.is_file():
-        # What comes through a pipe cannot be read twice.
+        # A pipe cannot be read twice.
         return
     what = what_else(head(path))
     if what:

@@ -28,12 +28,12 @@ _HEADER = (
     r"(?:SET (?:timestamp|insert_id|last_insert_id)=[^\n]*;\n)?(?:#[^\n]*(?:\n|\z))*"
 )
 _ADMINISTRATOR = r"\n# (administrator command: [^\n]*?);?\n?\z"
-# \d would be that of Unicode, and take three times as long.
+# \d would match Unicode digits, and take three times as long.
 _FIGURES = (
     r"Query_time: ([0-9]+(?:\.[0-9]+)?) +Lock_time: ([0-9]+(?:\.[0-9]+)?) +Rows_sent: ([0-9]+) +Rows_examined: ([0-9]+)"
 )
 _USE = r"\nuse ([^\n]*);\n"
-# \s would be that of Unicode, to which a byte of a name in UTF-8 can belong.
+# \s would match Unicode blanks, to which a byte of a UTF-8 name can belong.
 _SCHEMA = r"# (?:Thread_id: [0-9]+ +)?Schema: ([^ \t\n:]+)[ \n]"
 _EPOCH = r"\nSET [^\n]*timestamp=([0-9]+)"
 # A file that ends in the middle of the lines before a statement.

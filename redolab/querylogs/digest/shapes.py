@@ -20,7 +20,7 @@ _FIRST_ROW = (
 _CALL = rf"\A{_BLANK}*((?i-u:call){_BLANK}+[^ \t\n\r\x0B\x0C]+)\("
 _NUMBER = r"[0-9+-][0-9a-fx.+-]*"
 _LITERAL = rf"'[^']*'|\"[^\"]*\"|{_NUMBER}"
-# What makes the order of the steps matter: quotes that close nothing, comments, words that are literals.
+# Texts that make the order of the steps matter: unbalanced quotes, comments, words that are literals.
 _INVOLVED = ("\\", "/*", "--", "#")
 _INVOLVED_WORDS = r"(?i-u:true|false)"
 _AS_IT_IS = "\x01"

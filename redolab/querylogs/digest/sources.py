@@ -93,7 +93,7 @@ def without_indent(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _some(file: IO[bytes]) -> bytes:
-    # What read() would wait for a whole block for is lost where a compressed file breaks off.
+    # read() waits for a whole block, and loses the last one where a compressed file breaks off.
     read = getattr(file, "read1", file.read)
     return cast("bytes", read(BLOCK))
 

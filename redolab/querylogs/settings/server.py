@@ -26,7 +26,7 @@ CLOCK_TOLERANCE = 5.0
 _PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _LOST = frozenset(
     {CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST, CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, 2055, 0}
-    # Of the server: shutting down, packets out of order or late, killed, idle for too long.
+    # Errors of the server: shutting down, packets out of order or late, killed, idle for too long.
     | {1053, 1158, 1159, 1160, 1161, 1317, 1927, 3169, 4031}
 )
 _NOT_ALLOWED = (ER.SPECIFIC_ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR, ER.ACCESS_DENIED_ERROR)
@@ -168,7 +168,7 @@ class UserServer:
         connection = self.address.connect()
         with connection.cursor() as cursor:
             for statement in _OWN_SESSION:
-                # Not every version lets a session have each of them.
+                # Some versions lack some of these session variables.
                 with suppress(pymysql.err.OperationalError, pymysql.err.InternalError, pymysql.err.ProgrammingError):
                     cursor.execute(statement)
         return connection

@@ -68,7 +68,7 @@ def countable(text: str) -> Countable:
         select = parse(text)
     except Unreadable as error:
         raise Refused(str(error)) from None
-    # They hurry the server or spare its cache, and change no row.
+    # The modifiers hurry the server or spare its cache, and change no row.
     select.set("operation_modifiers", None)
     for node in select.walk():
         if isinstance(node, exp.Anonymous) and node.name.upper() not in PURE:

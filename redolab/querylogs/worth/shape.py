@@ -18,7 +18,7 @@ _LONGEST = 256 * 1024
 _ANONYMOUS_AGGREGATES = frozenset({"JSON_ARRAYAGG", "JSON_OBJECTAGG", "ST_COLLECT", "BIT_AND", "BIT_OR", "BIT_XOR"})
 """Aggregates that the parser may not know by a class of their own."""
 
-# It warns of each statement that it cannot take apart, and that is said here in the table.
+# sqlglot warns of each statement that it cannot parse; the table says so already.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 

@@ -68,7 +68,7 @@ STATUS = {
 }
 """Counter → its status variable, of 8.0.30 and later."""
 
-# What 5.5 says nowhere but in the text of SHOW ENGINE INNODB STATUS.
+# Counters that 5.5 shows only in the text of SHOW ENGINE INNODB STATUS.
 _INNODB_STATUS = {
     "lsn": re.compile(r"Log sequence number\s+(\d+)"),
     "flushed_lsn": re.compile(r"Log flushed up to\s+(\d+)"),
@@ -138,7 +138,7 @@ class MySQL(Dialect):
         self.counts_digests = self._has_metrics
         self.statements_in_binary_log = _STATEMENTS_BESIDE_ROWS if version >= Version(5, 6, 2) else ()
         self.largest_log = 512 * GIB if self._has_metrics else _LARGEST_LOG_5_5
-        # What starts without being raised (tried on 5.5.9, 5.6.24, 5.7.22, 8.0.15, 9.7.4).
+        # Smallest size that a start does not raise (tried on 5.5.9, 5.6.24, 5.7.22, 8.0.15, 9.7.4).
         self.smallest_log = (8 if version >= Version(5, 7, 0) else 2) * MIB
 
     @override

@@ -134,7 +134,7 @@ def _looks(follower: Follower, tail: LogTail | None, asked: Asked) -> Iterator[t
         _hear(follower, tail, instant)
         follower.look(at)
         if follower.is_gone:
-            # It may have said why meanwhile.
+            # The server may have logged the reason meanwhile.
             _hear(follower, tail, instant)
         stands = follower.stands(at)
         yield stands, instant

@@ -137,7 +137,7 @@ class Follower:
         began = self._log.began
         self._log.hear(said.record, said.at)
         if self._log.began not in (None, began):
-            # What was said in another start shows nothing of this one.
+            # Lines of another start say nothing about this one.
             self._watch = Watch(said.at)
         self._watch.hear(said.at, (said.record.text,))
 
@@ -160,7 +160,7 @@ class Follower:
             # Right after its start a server is not in its data directory yet.
             self._redo = self.process.redo()
         self._course.see(look, self._total, self._most)
-        # What is in memory can be less again.
+        # The redo in memory can shrink.
         self._mapped = max(self._mapped, look.mapped or 0)
         # A server that complains writes its log: that is no page.
         written = 0 if self.complains(now) else look.written or 0
@@ -252,7 +252,7 @@ class Follower:
             told = replace(told, elapsed=seen.elapsed)
         is_silent = told.read == 0 or (told.complete == 0 and told.in_batch_s == 0)
         if is_silent and self._course.has_read and seen.read > told.read:
-            # It reads, and says so less often than it does.
+            # The server reads, but its log reports that less often.
             return replace(told, read=seen.read, reading_s=told.reading_s or seen.reading_s)
         return told
 
@@ -269,7 +269,7 @@ class Follower:
 
     def _left(self, done: Done) -> TimeLeft | None:
         kind = self._kind()
-        # What was recorded of servers whose logs keep silent is no measure for one that is seen reading.
+        # Recorded servers with silent logs are no measure for one that is seen reading.
         asked = kind, done.read > 0
         if self._tracks is None or self._tracks[0] != asked:
             self._tracks = asked, self._experience.tracks(kind, shows_reading=done.read > 0)

@@ -200,9 +200,9 @@ class _File:
             else:
                 return b""
         except OSError:
-            # It is being rotated, or may not be read yet: what was open is read on.
+            # The log is being rotated, or may not be read yet: the open file is read on.
             return b""
-        # What was begun in the one is not gone on with in the other.
+        # A line begun in the old file does not continue in the new one.
         return b"\n" + self._file.read()
 
     def has_caught_up(self) -> bool:

@@ -43,7 +43,7 @@ class ProcessCourse:
         known = [each for each in (position, total, most) if each is not None]
         read = float(min(known))
         if before is None:
-            # What came before is taken for reading; if all is read by now, how long that took is not known.
+            # Earlier activity counts as reading. If all redo is read by now, the time that took is unknown.
             is_all = total is not None and read >= _ALL * total
             self._read, self._reading_s = read, 0.0 if is_all else max(0.0, look.at - self._began)
             return

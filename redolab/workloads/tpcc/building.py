@@ -95,7 +95,7 @@ def _build(go: Path, making: Path) -> None:
         files.write_whole(module / name, (_SOURCES / name).read_bytes())
     files.make_folder(making / "bin")
     environment = {
-        # What is downloaded and compiled on the way is in nobody's caches, and can be removed.
+        # Downloads and intermediate results stay out of the user's caches, and can be removed.
         **{name: str(making / name.lower()) for name in ("GOPATH", "GOMODCACHE", "GOCACHE")},
         "GOFLAGS": "-mod=readonly -modcacherw -trimpath",
         "GOTOOLCHAIN": "local",

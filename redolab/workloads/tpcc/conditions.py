@@ -54,7 +54,7 @@ def conditions(new_order: str) -> Sequence[Condition]:
             "D_NEXT_O_ID - 1 = max(O_ID) = max(NO_O_ID)",
             "SELECT COUNT(*) FROM district WHERE d_w_id = {w} AND (d_next_o_id - 1 <> COALESCE((SELECT MAX(o_id) FROM "
             "orders WHERE o_w_id = d_w_id AND o_d_id = d_id), -1) OR d_next_o_id - 1 <> COALESCE((SELECT MAX(no_o_id) FROM "
-            # It does not apply to districts without new orders.
+            # The condition does not apply to districts without new orders.
             f"{new_order} WHERE no_w_id = d_w_id AND no_d_id = d_id), d_next_o_id - 1))",
         ),
         Condition(

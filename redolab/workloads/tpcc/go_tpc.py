@@ -97,6 +97,6 @@ def _arguments(tools: Tools, data: TpccTables, threads: int) -> list[str]:
         *(str(built_go_tpc(tools)), "tpcc"),
         *(f"--host={address.host}", f"--port={address.port}", f"--user={address.user}", f"--db={DATABASE}"),
         *(f"--warehouses={data.warehouses}", f"--threads={threads}"),
-        # It prefers TLS by itself: not what is measured, and old servers have none that Go still speaks.
+        # go-tpc prefers TLS, which is not under test; old servers have no TLS that Go still speaks.
         "--conn-params=tls=false",
     ]
