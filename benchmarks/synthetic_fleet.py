@@ -1,7 +1,7 @@
-"""Blocks of a Prometheus with synthetic servers, as mysqld_exporter tells of real ones: what `benchmarks.fleet` asks.
+"""Blocks of a Prometheus with synthetic servers, in the form of mysqld_exporter: the data of `benchmarks.fleet`.
 
-Each server writes with a daily wave, noise, a restart now and then, and gaps. What changes is scraped once a minute for the
-whole time; settings, which are asked for as they are at the end, for the last two hours alone.
+Each server writes with a daily wave, noise, a restart now and then, and gaps. Changing values are scraped once a
+minute for the whole time. Settings, which are read at the end only, are scraped for the last two hours.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SyntheticServer:
 
     @property
     def labels(self) -> str:
-        """Labels as the scrape of an exporter has them; `slice` is the least of 10, 100 and 1000 servers that it is among."""
+        """Labels as in an exporter's scrape; `slice`: the smallest of 10, 100 and 1000 servers with this one."""
         slices = next((size for size in (10, 100, 1000) if self.number < size), 10_000)
         return f'instance="db-{self.number:04}:9104",job="mysql",slice="{slices}"'
 

@@ -93,7 +93,10 @@ class BinaryLogs:
         return [self._data / name for name in there[:-1]], seconds
 
     def purge(self, files: Sequence[Path]) -> RemovalMoments:
-        """Remove these by PURGE BINARY LOGS, from the statement to its answer. Raises `LabError` if one is still there."""
+        """Purge these files by PURGE BINARY LOGS. Return the times of the statement and its answer.
+
+        Raises `LabError` if a file is still there.
+        """
         with self._connection.cursor() as cursor:
             first_kept = self._there()[-1]
             began = now().monotonic
@@ -142,7 +145,8 @@ class BinaryLogs:
                 return
             if now().monotonic > deadline:
                 raise LabError("the server keeps binary logs from before", "its error log may say why")
-            # MariaDB keeps the file before until InnoDB has synced what was committed in it, for which a commit has it ask.
+            # MariaDB keeps the previous file until InnoDB has synced its commits; a further commit makes it request
+            # that sync.
             cursor.execute(f"UPDATE {_TABLE} SET n = n + 1 WHERE id = 1")
             time.sleep(_TRY_EVERY)
 

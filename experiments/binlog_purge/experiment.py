@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .binary_logs import BinaryLogs
 
 _SMALLEST_FILE, _LARGEST_FILE = 512 * KIB, GIB
-"""The largest that max_binlog_size can be, and the least in which a statement with which files are filled is a small part."""
+"""Limits of the file size: the largest max_binlog_size, and a size of which one filling statement is a small part."""
 _SHORTEST = 1.0
 _POOL, _REDO = 128 * MIB, 128 * MIB
 _SERVER = 2 * GIB

@@ -59,7 +59,7 @@ def milliseconds(seconds: float) -> str:
 
 
 def removals_table(found: Sequence[Configuration]) -> ReportTable:
-    """Return a row for each configuration: how long a removal took, and how long writers waited before it and with it."""
+    """Return a row for each configuration: duration of the purge, and waits of writers before and with it."""
     more = [
         Column[Configuration]("stood still", _stood_still, right=True),
         Column[Configuration]("commits", _commits, right=True, spare=True),
@@ -104,7 +104,7 @@ def _behind(found: Sequence[Configuration]) -> list[str]:
 
 
 def plot_waits(folder: Path, found: Sequence[Configuration]) -> None:
-    """Draw the longest wait before a removal and with it, a panel for each size of file, a row for each server: `waits.svg`."""
+    """Draw the longest wait before and with a purge: a panel a file size, a row a server (`waits.svg`)."""
     servers = list(dict.fromkeys(each.factors["server"] for each in found))
     sizes = sorted({each.results[0].step.file_size_bytes for each in found}, reverse=True)
     figure, panels = plt.subplots(

@@ -59,7 +59,10 @@ _DATA = GIB
 _KEPT_FOR_ROOT = 1.15
 """Factor for the size of the file system: ext4 reserves a twentieth for root."""
 _CACHED = 20
-"""Places in the table cache for each idle table: MySQL 5.6 and later have up to 16 caches, and a connection uses one of them."""
+"""Entries in the table cache for each idle table.
+
+MySQL 5.6 and later have up to 16 caches, and a connection uses one of them.
+"""
 _USUAL_CACHE = 4000
 """Size of the table cache that MySQL 8.0 and later choose themselves."""
 _NANOSECONDS = 1e9
@@ -583,7 +586,7 @@ def _grow(made: LoggingServer, size: int) -> int:
 
 
 def _disk_size(log_file: int) -> int:
-    """Return bytes of a disk that holds the log with its copy and the data directory, and what file systems keep for root."""
+    """Return the bytes of a disk for the log and its copy, the data directory, and root's reserve."""
     return _up(int((2 * log_file + _DATA) * _KEPT_FOR_ROOT), GIB // 2)
 
 

@@ -284,7 +284,7 @@ def parts_table(found: Sequence[Rotations]) -> ReportTable:
 
 
 def plot_stalls(folder: Path, found: Sequence[Rotations]) -> None:
-    """Draw a panel a server, a row a configuration: each rotation a point, above the window without one: `stalls.svg`."""
+    """Draw each rotation above its window without one, a panel a server, a row a configuration: `stalls.svg`."""
     servers = list(dict.fromkeys(each.label for each in found))
     panels = [[each for each in found if each.label == server] for server in servers]
     figure, axes = plt.subplots(

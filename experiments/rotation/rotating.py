@@ -147,7 +147,7 @@ def _copytruncate(rotation: Rotated, instance: Instance, connection: Connection)
 
 
 def copied_and_truncated(rotation: Rotated, log: Path, old: Path) -> None:
-    """Copy a log and truncate it, as logrotate does. Raises `OSError`, with the log as it was, if not all could be copied."""
+    """Copy a log and truncate it, as logrotate does. Raises `OSError`, and leaves the log alone, if the copy fails."""
     made = os.open(old, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(made, "wb") as copy, log.open("r+b", buffering=0) as source:
         with rotation.part("copy"):

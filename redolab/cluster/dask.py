@@ -44,7 +44,7 @@ _SCRATCH = "cluster/dask"
 _RENEWED_AFTER = 300 * 86400.0
 """Seconds: a certificate is good for a year, and a scheduler that starts with this one for two months more."""
 _PAGES = [f"distributed.http.{name}" for name in ("scheduler.info", "scheduler.json", "health", "statics")]
-"""Pages that a dashboard takes besides. Not `scheduler.api`, which sends workers away, nor `proxy`, which asks other hosts."""
+"""Modules for a dashboard. `scheduler.api`, which sends workers away, and `proxy`, which asks other hosts, stay out."""
 _TO_CLEAN_UP = 90.0
 """Seconds that a worker has to end its work in order."""
 _LOGS = ("distributed", "distributed.client", "tornado", "tornado.application", "bokeh")
@@ -170,7 +170,10 @@ def check_worker_name(name: str) -> str:
 
 
 async def serve_scheduler(address: ClusterAddress, *, dashboard: bool, say: Callable[[str], None]) -> None:
-    """Serve until a signal ends it. Raises `LabError`, as where a network reaches the port and Dask has no certificates."""
+    """Serve until a signal ends it.
+
+    Raises `LabError`, for example if a network reaches the port without certificates.
+    """
     prepare()
     import dask
     from distributed import Scheduler

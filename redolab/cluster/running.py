@@ -1,4 +1,4 @@
-"""Runs that a cluster measures: plan and run lie here, Dask gives each machine a group at a time, and what arrives is merged."""
+"""Runs that a cluster measures: plan and run lie here, Dask hands out the groups, results are merged."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _ARRIVING = ".arriving"
 
 
 def run_on_cluster(name: str, factors: CommonFactors, address: ClusterAddress, progress: Progress) -> None:
-    """Run an experiment on the machines of a cluster, go on with a run there, or only show the plan. Raises `LabError`."""
+    """Run an experiment on the machines of a cluster, resume a run there, or only show the plan. Raises `LabError`."""
     if factors.resume is not None:
         check_resumed(factors)
         _resume(factors.resume, address, progress, beside_others=factors.beside_others)

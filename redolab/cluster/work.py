@@ -68,7 +68,10 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     logs: Sequence[str]
     """Names of logs that the run has already, of an attempt that no longer counts."""
     known: Mapping[str, str] | None = None
-    """Name → lines (`NAME.jsonl`) of what is known of the machine from earlier groups, as what fio found; None: it is checked first."""
+    """Facts about the machine from earlier groups, such as fio's: name → lines of `NAME.jsonl`.
+
+    None: check it first.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

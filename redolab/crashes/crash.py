@@ -117,14 +117,14 @@ def make_states(
     keep_failed_instance: Callable[[Path], None] = lambda _: None,
     attach: Attach | None = None,
 ) -> None:
-    """Load, put under load, strike, and keep what that leaves; `kept` is told of each state as soon as it is.
+    """Load the data, start the load, crash the server, and keep each crash state; `kept` receives it at once.
 
-    Samples are taken `every` so many seconds. All states that are wanted are of one load: their specs differ in their number
-    alone, and there is more than one only of a kind of crash after which the load goes on. `attach` is needed for a load on
-    another storage than the lab's own.
+    A sample is taken every `every` seconds. All wanted states come from one load: their specs differ only in their
+    number. Several are possible only for a kind of crash after which the load goes on. `attach` is needed for a load
+    on another storage than the lab's own.
 
-    Raises `LabError`, after `keep_failed_instance` has been given the folder of the instance that failed; states that were kept
-    before stay.
+    Raises `LabError`, after `keep_failed_instance` has received the folder of the failed instance; states kept before
+    stay.
     """
     spec = wanted[0].spec.alike()
     assert all(each.spec.alike() == spec for each in wanted)
@@ -245,7 +245,10 @@ def _under_load(
     stage: Stage,
     keep: Callable[[CrashImage], None],
 ) -> _Struck | None:
-    """Strike at each moment. What leaves the server alive is kept at once; else what was struck is returned, and the server gone."""
+    """Crash the server at each time.
+
+    Keep a state at once if the server survives; else return the crash, the server gone.
+    """
     spec, folder, story, place = load.spec, load.folder, load.story, load.place
     if _is_measured(spec):
         drop_page_cache()

@@ -1,7 +1,7 @@
 """apt with a folder of its own: packages of any suite on any release, without root, unpacked instead of installed.
 
-It has one suite in its list, checks that suite's signature against the distribution's keyring, and runs no package script.
-The mirror is the one that the machine's own apt uses.
+It has one suite in its list, checks that suite's signature against the distribution's keyring, and runs no package
+script. The mirror is the one that the machine's own apt uses.
 """
 
 from __future__ import annotations

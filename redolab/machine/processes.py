@@ -129,7 +129,8 @@ class Process:
         return status
 
     def _poll(self) -> int | None:
-        # An interrupt raised in the middle of it would leave Popen's own lock taken, and the clean-up would wait for that for ever.
+        # An interrupt raised in the middle of it would leave Popen's own lock taken, and the clean-up would wait for
+        # that for ever.
         with interrupts.held():
             return self._popen.poll()
 

@@ -1,7 +1,7 @@
 """The programs the lab needs beside Python, and how it gets them.
 
-As root, or with a sudo that asks nothing, apt installs them. Otherwise their packages are unpacked into the project's own folder, which
-needs no privilege. On machines without apt they are named.
+As root, or with a sudo that asks nothing, apt installs them. Otherwise their packages are unpacked into the project's
+own folder, which needs no privilege. On machines without apt they are named.
 """
 
 from __future__ import annotations

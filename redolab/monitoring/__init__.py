@@ -1,1 +1,1 @@
-"""Servers as a monitoring system knows them: Prometheus, and what speaks its HTTP API, with the metrics of mysqld_exporter."""
+"""Servers as a monitoring system knows them: a Prometheus, or compatible, with the metrics of mysqld_exporter."""

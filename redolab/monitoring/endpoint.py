@@ -1,4 +1,4 @@
-"""Asking a Prometheus, or what speaks its HTTP API (VictoriaMetrics, Thanos, Mimir): two calls, and every refusal as one line."""
+"""Queries to a Prometheus or compatible (VictoriaMetrics, Thanos, Mimir): two calls, and every refusal as one line."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ class Prometheus:
         return self._asked("query", {"query": expression, "time": f"{at:.3f}"}, Sample)
 
     def at_moments(self, expression: str, start: float, end: float, step: float) -> list[Series]:
-        """Return the values of an expression every `step` seconds from start to end. Raise `LabError` if there is no answer."""
+        """Return the values of an expression every `step` seconds from start to end.
+
+        Raise `LabError` without an answer.
+        """
         span = {"start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{step:.3f}"}
         return self._asked("query_range", {"query": expression, **span}, Series)
 

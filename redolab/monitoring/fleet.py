@@ -1,4 +1,4 @@
-"""`redolab fleet`: for each server how long its recovery would take, whether that is in time, and which size to set instead."""
+"""`redolab fleet`: for each server, its recovery time, whether that is short enough, and the size to set instead."""
 
 from __future__ import annotations
 

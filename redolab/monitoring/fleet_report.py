@@ -1,4 +1,4 @@
-"""A fleet for people and programs: a table, CSV and Parquet, and one HTML page that opens from disk without a network."""
+"""A fleet for people and programs: a table, CSV and Parquet, and one HTML page that opens without a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers as a Prometheus knows them over some time, by a number of queries that does not depend on how many servers there are."""
+"""Servers as a Prometheus knows them over some time. The number of queries does not depend on the number of servers."""
 
 from __future__ import annotations
 

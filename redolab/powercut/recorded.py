@@ -98,7 +98,7 @@ class WantedLoad:
 
 
 def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage) -> RecordedLoad:
-    """Put a server under load on a disk that is recorded, and kill it; `room`: an empty folder where files share blocks.
+    """Put a server under load on a recorded disk, and kill it; `room`: an empty folder where files share blocks.
 
     Raises `LabError`.
     """

@@ -1,4 +1,4 @@
-"""A recording: all that changed a disk, and the order of its flushes, as the disk model kept it (`diskmodel/record.h`)."""
+"""Recording of all changes to a disk, and of the order of its flushes, by the disk model (`diskmodel/record.h`)."""
 
 from __future__ import annotations
 

@@ -50,11 +50,12 @@ class _Trial(msgspec.Struct):
 
 
 def power_cuts(runs: Sequence[Run]) -> polars.DataFrame:
-    """Return a row for each state, in the order of measuring.
+    """Return a row for each crash state, in the order of measuring.
 
-    The cell (`label`, `trx_commit`, `binlog` in words, `variation`), the `recording` and the `hash` of the
-    state's content. `cuts`: how the cut was chosen. Counts of transactions as in `LedgerVerdict`, null where the server did not come
-    up, and the faults: `is_lost`, `is_apart`, `is_broken`. `writes_lost` and `explained`: what had to be lost, where that was tried.
+    Columns: the cell (`label`, `trx_commit`, `binlog` in words, `variation`), the `recording` and the `hash` of the
+    state's content. `cuts`: choice of the cut. Counts of transactions as in `LedgerVerdict`, null if the server did
+    not come up, and the faults: `is_lost`, `is_apart`, `is_broken`. `writes_lost` and `explained`: the losses that
+    cause the fault, if they were searched for.
     """
     import polars as pl
 

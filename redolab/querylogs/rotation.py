@@ -45,9 +45,10 @@ class Rotated:
 def rotate(
     progress: Progress, address: Address, say: Callable[[str], None], *, wait: float = 0.0, renamed: bool = False
 ) -> Rotated:
-    """Rotate a server's slow query log; with `renamed` somebody else, as logrotate, has renamed it. Raises `LabError`.
+    """Rotate a server's slow query log; with `renamed`, logrotate or the like has renamed it. Raises `LabError`.
 
-    Logging is paused from `wait` seconds before to `wait` seconds after; with 0 it is never paused, and no variable changes.
+    Logging is paused from `wait` seconds before to `wait` seconds after. With 0 it is never paused, and no variable
+    changes.
     """
     telling = Telling(say, progress.note)
     with user_server_alone(address, progress) as (server, lock):
@@ -69,7 +70,7 @@ def _rotated(server: UserServer, telling: Telling, lock: int, wait: float, renam
         _check_can_rename(log, named, stamp)
     check_privileges(server, sets_variables=wait > 0)
     size = log.size if log is not None and not renamed else 0
-    # The first sync may take long. It comes before the pause and before the rename: an interrupt then leaves all as it was.
+    # The first sync may take long. Before the pause and the rename, an interrupt still leaves everything as it was.
     if log is not None:
         telling.say(f"syncing {named}")
         log.sync()
@@ -106,10 +107,10 @@ def _paused(
 
 
 def _open_anew(server: UserServer, telling: Telling, log: LogFile | None, stamp: str, *, renamed: bool) -> None:
-    """Rename the log, unless somebody has, and have the server open a new one. Raises `LabError`.
+    """Rename the log, unless it is renamed already, and make the server open a new one. Raises `LabError`.
 
-    MySQL 8.0 and later opens no file anew while log_output is NONE (sql_reload.cc): in a pause the flush does it that follows
-    when all is put back.
+    MySQL 8.0 and later does not reopen the file while log_output is NONE (sql_reload.cc). After a pause, the flush
+    that follows the restored variables does it.
     """
     if log is not None:
         if not renamed:

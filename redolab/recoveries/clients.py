@@ -1,4 +1,4 @@
-"""The workload's clients after a recovery: started anew when the server is ready, and followed until throughput is back."""
+"""The workload's clients after a recovery: restarted when the server is ready, followed until throughput is back."""
 
 from __future__ import annotations
 

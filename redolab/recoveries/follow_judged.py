@@ -1,6 +1,7 @@
 """Errors of `redolab follow` on recorded recoveries, each predicted from those of other runs alone.
 
-`.venv/bin/python -m redolab.recoveries.follow_judged` writes provision/recoveries.json.xz, which `follow` predicts from.
+`.venv/bin/python -m redolab.recoveries.follow_judged` writes provision/recoveries.json.xz, on which `follow` bases
+its predictions.
 """
 
 from __future__ import annotations
@@ -92,9 +93,9 @@ class Asked:
 
 
 def judged(replays: Sequence[Replay]) -> tuple[Mapping[Way, Sequence[Asked]], Experience]:
-    """Return each recovery as `redolab follow` would have expected it at each mark, and what all of them tell of others.
+    """Return each recovery as `redolab follow` would have predicted it at each mark, and the experience from all.
 
-    Its interval is as wide as held for other runs. By process there are only those whose process was sampled.
+    Its interval is as wide as held for other runs. By process there are only recoveries whose process was sampled.
     """
     courses = tuple(course for each in replays if (course := course_of(each)) is not None)
     narrow: dict[Way, list[Asked]] = {way: [] for way in Way}
@@ -110,9 +111,10 @@ def judged(replays: Sequence[Replay]) -> tuple[Mapping[Way, Sequence[Asked]], Ex
 
 
 def as_frame(asked: Mapping[Way, Sequence[Asked]]) -> polars.DataFrame:
-    """Return a row for each recovery at each mark: the signed error `off` as a share of its whole time, and whether the interval held.
+    """Return a row for each recovery at each mark.
 
-    `straight` and `rule` are the errors of a straight line and of `RULE_MB_S`, null where these say nothing.
+    `off`: signed error as a share of the whole time; a column says if the interval held. `straight` and `rule` are
+    the errors of a straight line and of `RULE_MB_S`, null where these give none.
     """
     import polars as pl
 

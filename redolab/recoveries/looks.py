@@ -1,4 +1,4 @@
-"""Looks at a server's process while the lab times its recovery (`FOLLOW=on`): what `redolab follow` would have seen, beside its log."""
+"""Record of a server's process during a timed recovery (`FOLLOW=on`): the input of `redolab follow` besides the log."""
 
 from __future__ import annotations
 

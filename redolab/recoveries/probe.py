@@ -121,7 +121,8 @@ class Probe:
                 if error.args[0] not in _NOT_YET:
                     raise
         if self.connection is not None and self.written is None:
-            # The line that says ready can come after the server takes connections: what the probe writes is not recovery.
+            # The log's line about ready can come after the server takes connections. The probe's own writes are no
+            # recovery.
             self._read_usage()
             try:
                 self._write(self.connection)

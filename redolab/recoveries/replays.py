@@ -118,7 +118,7 @@ def replays_of(run: Run) -> Iterator[Replay]:
 
 
 def course_of(replay: Replay) -> Course | None:
-    """Return a recorded recovery as others are compared with; None where its log does not tell how much redo it read."""
+    """Return a recorded recovery for comparison with others; None if its log does not tell how much redo it read."""
     moments = [(number + 0.5) / POINTS * replay.ready for number in range(POINTS)] + [replay.ready]
     *shown, end = [log.done(moment) for moment, log in zip(moments, replay.logs_at(moments), strict=True)]
     redo = replay.redo or round(end.read)

@@ -1,4 +1,4 @@
-"""Names of machines, as in `ssh:db-spare`, `ssh:db-spare:/mnt/data/redolab` or `vagrant`, and the list of those the lab was on."""
+"""Names of machines, such as `ssh:db-spare`, `ssh:db-spare:/mnt/data/redolab` or `vagrant`, and a list of used ones."""
 
 from __future__ import annotations
 

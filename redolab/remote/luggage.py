@@ -1,6 +1,6 @@
-"""Luggage for another machine: the lab, the packages that it needs for that machine's Python, and what the user has of their own.
+"""Files for another machine: the lab, the packages for that machine's Python, and the user's own files.
 
-Packages come from where this lab's own came from, in the versions of `requirements.lock` and with its hashes.
+Packages come from the source of this lab's own packages, in the versions of `requirements.lock` and with its hashes.
 """
 
 from __future__ import annotations

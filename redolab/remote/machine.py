@@ -124,7 +124,7 @@ class OtherMachine:
 
         Raises `Busy`.
         """
-        # Marked as the lab's is also the folder in it where the lab works: servers are copied there before it is opened.
+        # The lab's working folder is marked too: servers are copied into it before the lab opens it.
         script = (
             'mkdir -p "$1/$2/servers" && touch "$1/$3" && printf %s "$4" > "$1/$2/$5" '
             '&& exec flock --nonblock "$1/$6" sh -c "echo held; cat >/dev/null"'

@@ -57,7 +57,10 @@ def run_there(address: MachineAddress, arguments: Sequence[str], servers: Sequen
 
 
 def attach(address: MachineAddress, progress: Progress) -> int:
-    """Show the last job of a machine again, and fetch its runs when it has ended; return its exit status. Raises `LabError`."""
+    """Show the last job of a machine again, and fetch its runs when it has ended; return its exit status.
+
+    Raises `LabError`.
+    """
     _let_ctrl_c_raise()
     with reached(address, progress) as machine:
         jobs = machine.jobs()
@@ -187,9 +190,10 @@ def _show(machine: OtherMachine, job_id: str) -> None:
 
 
 def fetch_runs(machine: OtherMachine, job: RemoteJob, progress: Progress) -> None:
-    """Fetch the runs of a job that has ended, and note there that whoever asked for it has them.
+    """Fetch the runs of a job that has ended, and note on the machine that its owner has them.
 
-    Until all has arrived it lies in a side folder, so that it passes for no result; after a lost connection the next call goes on with it.
+    Incomplete runs stay in a side folder, so that they do not pass for results. After a lost connection the next call
+    continues.
     """
     if names := machine.runs(job.id):
         apart = PROJECT.runs / f".fetching-{machine.host}-{job.id}"

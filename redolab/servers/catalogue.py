@@ -1,6 +1,7 @@
-"""The servers there are: the project's own catalogue and what the user added.
+"""Catalogue of servers: the project's own, and those that the user added.
 
-Experiments name servers in their options, and reading runs imports these: what makes servers is imported when it is needed.
+Experiments name servers in their options, and code that reads runs imports this module. Modules that make servers are
+imported only when needed.
 """
 
 from __future__ import annotations

@@ -55,7 +55,8 @@ class Connections:
                 unix_socket=address,
                 user="root",
                 connect_timeout=seconds,
-                # PyMySQL's connect_timeout ends with the socket's connect: a server that listens and never greets would hang it.
+                # PyMySQL's connect_timeout ends with the socket's connect. A server that listens and never greets
+                # would block it.
                 read_timeout=seconds,
                 autocommit=True,
                 charset="utf8mb4",
@@ -129,7 +130,7 @@ class Instance(AbstractContextManager["Instance"]):
                 raise self._failure(f"{self.server.name} was not there within {seconds:.0f} s")
 
     def look(self, seconds: float = 0.0) -> None:
-        """Read what it says in the error log for so long. Raises `ServerFailed`, with the log's last lines, if it has ended."""
+        """Read the error log for `seconds`. Raises `ServerFailed`, with its last lines, if the server has ended."""
         self._take(now().monotonic + seconds)
         status = self._process.wait(0)
         if status is not None:

@@ -72,8 +72,9 @@ class Sandbox:
             *("--ro-bind", str(self.system / "usr"), "/usr", "--ro-bind", str(self.etc), "/etc"),
             *links,
             *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),
-            # A server asks there which disks rotate and how large their blocks are. A MariaDB that cannot see it takes every
-            # disk for a rotating one and (10.8 and later) does not write its redo log past the page cache.
+            # A server asks there which disks rotate and how large their blocks are. A MariaDB that cannot see it
+            # takes every disk for a rotating one and (10.8 and later) does not write its redo log past the page
+            # cache.
             *("--ro-bind", "/sys", "/sys"),
             *(_AS_ROOT if processes.is_root() else ()),
             *bindings,

@@ -26,9 +26,9 @@ _TRIAL = 512 * MIB
 
 
 def check_file_system(lab: Lab, folder: Path, name: str) -> None:
-    """Make and mount a small one in `folder`, which is there for that alone. Raises `InvalidInput` where this machine cannot.
+    """Make and mount a small one in `folder`, which exists for that alone.
 
-    A lab that only reads makes none.
+    Raises `InvalidInput` if this machine cannot. A lab that only reads makes none.
     """
     # Reading runs imports the names above: what mounts is imported here.
     from redolab.machine import processes

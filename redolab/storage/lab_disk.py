@@ -1,4 +1,4 @@
-"""The lab disk: a sparse file with a file system in it (reflinks unless another is asked for), native or behind a disk model."""
+"""The lab disk: a sparse file with a file system (by default with reflinks), mounted directly or by a disk model."""
 
 from __future__ import annotations
 

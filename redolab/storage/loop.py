@@ -12,7 +12,7 @@ from redolab.machine import files, mounts, processes
 from redolab.machine.device import BlockDevice
 from redolab.machine.processes import Command
 
-# Blocks as on the disks of production machines; no journal, so that what is counted is the log and hardly anything else.
+# Blocks as on production disks, and no journal: the counters then show hardly anything but the log.
 _LOG_DISK = ["mkfs.ext4", "-q", "-F", "-b", "4096", "-O", "^has_journal", "-E", "lazy_itable_init=0,nodiscard"]
 NEEDS_ROOT = "a block device of its own needs root"
 

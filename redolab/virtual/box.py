@@ -1,4 +1,4 @@
-"""The lab's own box: Debian with all that the lab needs in a guest, built on this machine; and watching programs that take long."""
+"""The lab's own box, built on this machine: Debian with everything that the lab needs in a guest."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def build_box(boxes: Path, progress: Progress) -> Path:
 
 
 def watch(command: Command, log: Path, stage: Stage, seconds: float, failed: str) -> None:
-    """Run a program to its end, or until it takes too long, its lines in `log` and beside the stage. Raises `LabError`."""
+    """Run a program to its end, or to its timeout; its lines go to `log` and beside the stage. Raises `LabError`."""
 
     def heard(line: str) -> None:
         stage.say(_PREFIX.sub("", line).strip()[:_WIDTH])

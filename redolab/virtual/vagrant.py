@@ -1,4 +1,4 @@
-"""The virtual machine as Vagrant keeps it: what can be chosen of it, up, halted, destroyed, and how ssh gets into it."""
+"""The virtual machine under Vagrant: its settings, bringing it up, halting it, destroying it, and ssh into it."""
 
 from __future__ import annotations
 

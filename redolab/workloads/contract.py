@@ -32,7 +32,7 @@ class RunningWorkload(Protocol):
 
 
 class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
-    """A kind of load, an entry of `provision/workloads.toml`. Its data is a struct; equal data need not be loaded again."""
+    """A kind of load, an entry of `provision/workloads.toml`. Its data is a struct; equal data is loaded only once."""
 
     about: str
     """Effect of the workload, in one line."""
@@ -70,7 +70,10 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         raise NotImplementedError
 
     def schema(self, data: Any) -> Sequence[str]:
-        """Return statements to run, in its schema, before the data is loaded. Most programs make their tables themselves."""
+        """Return statements to run, in its schema, before the data is loaded.
+
+        Most programs make their tables themselves.
+        """
         return ()
 
     def finish(self, data: Any) -> Sequence[str]:
@@ -92,7 +95,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         return []
 
     def verify(self, connection: Connection, data: Any, turn: int, follow: Follow) -> list[TableCheck]:
-        """Check that a recovery left what must be there. Checks that take long are split; each `turn` does another part."""
+        """Check that a recovery left the data intact. Slow checks are split; each `turn` does another part."""
         raise NotImplementedError
 
 

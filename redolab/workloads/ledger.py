@@ -1,4 +1,4 @@
-"""The ledger's clients: numbered transactions, noted beside the server before they are sent and after they are acknowledged."""
+"""Clients of the ledger, a bank test as Jepsen's: each notes its transactions when sent and acknowledged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A storm of new connections: clients that connect over TCP, each from an address of its own, run one statement, and go."""
+"""A storm of new connections: clients connect over TCP, each from its own address, run one statement, and leave."""
 
 from __future__ import annotations
 

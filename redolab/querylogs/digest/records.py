@@ -124,8 +124,8 @@ def _split(content: bytes) -> pl.DataFrame:
 
     `stamp`: the last stamp that is not empty; `ends`: True if a record ends here, and the next line begins one.
     """
-    # Statements hold binary strings, and text in any encoding. With one character a byte, and no other encoding for chunks
-    # that are UTF-8, a statement has one class wherever a chunk ends.
+    # Statements hold binary strings, and text in any encoding. With one character a byte, and no other encoding for
+    # chunks that are UTF-8, a statement has one class wherever a chunk ends.
     as_characters = content.decode(_ENCODING).encode()
     pieces = pl.Series("piece", as_characters.split(RECORD), dtype=pl.Binary).cast(pl.String)
     frame = pieces.str.strip_chars_end("\n \t").to_frame()

@@ -15,8 +15,10 @@ LOG = "slow_query_log"
 TIME = "long_query_time"
 OUTPUT = "log_output"
 QUIET = "2000.000471"
-"""Seconds of long_query_time at which nothing is logged: P. Boros's 2000 (data/published/query-logs.toml), with a fraction that
-nobody else sets."""
+"""Seconds of long_query_time that silence the log.
+
+P. Boros's 2000 (data/published/query-logs.toml), with a fraction that nobody else sets.
+"""
 CAPTURED = re.compile(r"-full-\d{14}")
 """The part of a captured log's name that the usual log's lacks."""
 

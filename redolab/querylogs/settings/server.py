@@ -22,7 +22,7 @@ from redolab.servers.address import Address, refused
 PATIENCE = 60.0
 """Seconds for which a lost connection is tried again."""
 CLOCK_TOLERANCE = 5.0
-"""Seconds by which two readings of a server's start may differ: both clocks tell whole seconds, and are set at times."""
+"""Seconds by which two readings of a server's start may differ: both clocks have whole seconds, and may be set."""
 _PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _LOST = frozenset(
     {CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST, CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, 2055, 0}
@@ -126,7 +126,8 @@ class UserServer:
         except pymysql.MySQLError as error:
             if error.args[0] != ER.PARSE_ERROR:
                 raise self._refusal("FLUSH LOCAL SLOW LOGS", error) from error
-            # MySQL before 5.5.3 could only flush all logs at once, the binary log among them. This opens the file anew too.
+            # MySQL before 5.5.3 can only flush all logs at once, the binary log too. Setting the name also reopens
+            # the file.
             self.carry_out("SET GLOBAL slow_query_log_file = @@GLOBAL.slow_query_log_file")
 
     def rows(self, query: str) -> Sequence[Sequence[Any]]:

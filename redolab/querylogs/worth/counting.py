@@ -113,7 +113,10 @@ def _check_joins(select: exp.Select) -> None:
 
 
 def _written(select: exp.Select) -> str:
-    """Return a statement as text for a server. Raises `Refused` if that is another statement, or calls what may have effects."""
+    """Return a statement as text for a server.
+
+    Raises `Refused` if the text means another statement, or calls a function that may have effects.
+    """
     try:
         text = select.sql(DIALECT, comments=False)
         if parse(text) == select:

@@ -13,9 +13,11 @@ _OUTER = frozenset({"SIMPLE", "PRIMARY"})
 
 
 class TableRead(msgspec.Struct, frozen=True):
-    """A line of EXPLAIN: `access` is its type (`ref`, `ALL`, …; empty where no table is read), `rows` what the optimiser
-    expects of the table each time it is read, `filtered` the per cent of them that it expects to keep; `extra`: what
-    EXPLAIN says besides."""
+    """A line of EXPLAIN.
+
+    `access`: its type (`ref`, `ALL`, …), empty if no table is read; `rows`: expected rows of the table, each time it
+    is read; `filtered`: percent of them that the optimiser expects to keep; `extra`: further remarks.
+    """
 
     part: str
     table: str

@@ -38,8 +38,9 @@ class Grouping(StrEnum):
 class Shape:
     """A SELECT that the method can judge.
 
-    `tables`: how many it joins, each as often as it is named; `limited`: its LIMIT may spare the server some of the
-    groups, so that all rows of all groups are more than its answer needs; `supergroups`: WITH ROLLUP sends more rows than there are groups.
+    `tables`: number of joined tables, each counted as often as it is named; `limited`: the LIMIT may spare the server
+    some groups, so that all rows of all groups are more than the answer needs; `supergroups`: WITH ROLLUP sends more
+    rows than there are groups.
     """
 
     tables: int

@@ -9,7 +9,7 @@ import msgspec
 
 PERFECT = 1.0
 CANDIDATE = 10.0
-"""B/A up to and from which the method has its verdicts (P. Zaitsev; data/published/query-logs.toml, worth_optimising)."""
+"""Limits of B/A for the method's decisions (P. Zaitsev; data/published/query-logs.toml, worth_optimising)."""
 
 
 class Known(StrEnum):

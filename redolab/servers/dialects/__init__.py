@@ -121,7 +121,7 @@ class GetsStuck(StrEnum):
     YES = "yes"
     """The wait is missing in the source, and recoveries got stuck."""
     NOT_KNOWN = "not known"
-    """The release was not tried and its source was not read; the nearest ones with known source differ, or get stuck."""
+    """The release was neither tried nor read; the nearest known ones differ from each other, or get stuck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ class Dialect(Protocol):
     redo_format: str
     """Servers with the same word here can recover each other's crash images."""
     recovery_code: str
-    """Servers with the same word here recover by the same code, as far as a rewrite of it is known: their times are alike."""
+    """Servers with the same word here recover by the same code, as far as known: their times are comparable."""
     gets_stuck: GetsStuck
     """State of knowledge: may a recovery in more than one batch never end?"""
     redo_in_blocks: bool

@@ -51,12 +51,17 @@ _REDO_FORMATS = [
 _LARGEST_LOG_5_5 = 2 * (2 * GIB - MIB)
 
 _NO_WAIT_SINCE = Version(9, 0, 0)
-"""buf_read_recv_pages() (buf0rea.cc) waits while many reads are pending in the sources of 5.6, 8.0 and 8.4.8, and does not in
-that of 9.7.2. The sources of 9.0 to 9.6 were not read."""
+"""First version without the wait of buf_read_recv_pages() (buf0rea.cc) while many reads are pending.
+
+The sources of 5.6, 8.0 and 8.4.8 have that wait, that of 9.7.2 does not. The sources of 9.0 to 9.6 were not read.
+"""
 _GOT_STUCK = Version(9, 7, 0)
 """The series in which recoveries got stuck."""
 _READ_THREADS_BY_CPUS_SINCE = Version(8, 4, 0)
-"""https://dev.mysql.com/doc/refman/8.4/en/innodb-performance-multiple_io_threads.html: CPUs / 2, at least 4; 64 is the maximum."""
+"""First version with CPUs / 2 read threads, at least 4, at most 64.
+
+https://dev.mysql.com/doc/refman/8.4/en/innodb-performance-multiple_io_threads.html
+"""
 
 _RESIZES_ITSELF = Version(5, 6, 8)
 """First version that makes the log anew at a start if the configured size differs."""
@@ -78,8 +83,9 @@ _INNODB_STATUS = {
 }
 
 
-# scripts/systemd/mysqld.service.in of MySQL and Percona Server: "Disable service start and stop timeout logic of systemd";
-# mysql-server 9.7.4-2 of Debian sid; packaging/deb-in of MySQL 5.7 and build-ps/debian of Percona Server: TimeoutSec=600.
+# scripts/systemd/mysqld.service.in of MySQL and Percona Server: "Disable service start and stop timeout logic of
+# systemd"; mysql-server 9.7.4-2 of Debian sid; packaging/deb-in of MySQL 5.7 and build-ps/debian of Percona Server:
+# TimeoutSec=600.
 _START_TIMEOUT = StartTimeout(
     unit="mysqld",
     least_s=600,
@@ -98,7 +104,7 @@ _SLOW_LOG_DETAIL = SlowLogDetail("log_slow_extra", none="0", all="1")
 
 
 class MySQL(Dialect):
-    """MySQL: 5.5 without metrics, 5.6 and later with them; since 8.0.30 with a redo log capacity instead of file sizes."""
+    """MySQL: 5.5 without metrics, 5.6 and later with them, 8.0.30 and later with a redo log capacity."""
 
     family = "mysql"
     takes_audit_plugins = False
@@ -236,7 +242,8 @@ class MySQL(Dialect):
     @override
     def log_size(self, variables: Mapping[str, str]) -> int:
         if self._has_capacity:
-            # By the manual innodb_log_file_size and innodb_log_files_in_group, which 9.7 has no more, can set another size.
+            # By the manual innodb_log_file_size and innodb_log_files_in_group, which 9.7 has no more, can set another
+            # size.
             return int(variables.get(CAPACITY_IN_FORCE.lower()) or variables["innodb_redo_log_capacity"])
         return innodb.size_of_files(variables)
 

@@ -142,7 +142,8 @@ def sha256(path: Path) -> str:
 
 
 def _tar(archive: Path, what: str, *arguments: str) -> Command:
-    # By its absolute path: a name may begin like an option. Without the first option one with a colon is on another host.
+    # The path is absolute: a name may begin like an option. Without the first option, a colon would name another
+    # host.
     return Command(["tar", "--force-local", what, "--file", str(archive.absolute()), *arguments])
 
 

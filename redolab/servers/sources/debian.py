@@ -16,7 +16,7 @@ from redolab.machine.tools import Tools
 class DebianSource(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind", tag="debian"
 ):
-    """Packages of one suite with all that they depend on; `ubuntu_suite` holds the same server for an Ubuntu machine."""
+    """Packages of one suite with their dependencies; `ubuntu_suite` has the same server for an Ubuntu machine."""
 
     suite: str
     packages: list[str]

@@ -64,7 +64,10 @@ class LogTail:
     """A log that grows."""
 
     def __init__(self, path: Path | None) -> None:
-        """`path`: a file, which may be rotated or cut; None for standard input. Raises `InvalidInput` if it cannot be read."""
+        """Open the log. `path`: a file, which may be rotated or cut; None: standard input.
+
+        Raises `InvalidInput` if it fails.
+        """
         self._source: _Source = _source(path)
         self._is_behind = True
         self._shifts: dict[_Form, float] = {}

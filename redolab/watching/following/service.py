@@ -1,4 +1,4 @@
-"""The unit of systemd that a server runs in, and after how long it is killed there when it is not ready: it is only read."""
+"""A server's systemd unit, and the timeout after which systemd kills a server that is not ready: read only."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class StartLimit:
     unit: str
     seconds: float
     is_fixed: bool = False
-    """True in `ExecStartPre`, where a Galera node recovers: systemd takes requests for more time from the main process alone."""
+    """True in `ExecStartPre`, where a Galera node recovers: only the main process may ask systemd for more time."""
 
 
 def unit_in(cgroup: str) -> str | None:
@@ -55,9 +55,10 @@ def seconds_of(said: str) -> float | None:
 
 
 def limit_shown(unit: str, shown: str, pid: int, ancestors: Collection[int] = ()) -> StartLimit | None:
-    """Return the limit in what `systemctl show` prints of a unit; None without one, or if it is not starting that process.
+    """Return the timeout that `systemctl show` prints of a unit.
 
-    The process is the unit's main process, or below the command of `ExecStartPre` (`ancestors`: ids of its parents).
+    None without a timeout, or if the unit is not starting that process. The process is the unit's main process, or
+    below the command of `ExecStartPre` (`ancestors`: ids of its parents).
     """
     properties = {name: value for name, _, value in (line.partition("=") for line in shown.splitlines())}
     if properties.get("ActiveState") != "activating":
@@ -72,7 +73,7 @@ def limit_shown(unit: str, shown: str, pid: int, ancestors: Collection[int] = ()
 
 
 def start_limit(cgroup: str, pid: int, ancestors: Collection[int]) -> StartLimit | None:
-    """Return after how long the unit of a server that is not ready is killed; None outside of units, or without a limit."""
+    """Return the timeout of a server that is not ready; None outside of units, or without a timeout."""
     unit = unit_in(cgroup)
     if unit is None or which("systemctl") is None:
         return None

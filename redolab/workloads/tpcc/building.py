@@ -1,6 +1,6 @@
-"""go-tpc, built from its Go module: `provision/go-tpc/` names the version, and the hash of everything that goes into it.
+"""go-tpc, built from its Go module: `provision/go-tpc/` pins the version, and the hash of everything in it.
 
-One thing is changed in it: how its statements name rows by their keys (`provision/go-tpc/rows_by_key.go`).
+One thing is changed in it: its statements name rows by their keys (`provision/go-tpc/rows_by_key.go`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """TPC-C's consistency conditions (clause 3.3.2.1 to 3.3.2.12 of its standard specification, revision 5.11) as SQL.
 
-Each statement counts what violates a condition in one warehouse. Sums that must be equal are added up with opposite signs
-in one pass, because MySQL 5.5 joins derived tables row by row. All amounts are DECIMAL, so that equal is equal.
+Each statement counts what violates a condition in one warehouse. Sums that must be equal are added up with opposite
+signs in one pass, because MySQL 5.5 joins derived tables row by row. All amounts are DECIMAL, so that equal is equal.
 """
 
 from __future__ import annotations

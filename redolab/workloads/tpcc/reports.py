@@ -15,7 +15,8 @@ _NEW_ORDER = "NEW_ORDER"
 _TRX = re.compile(
     r"\s*\d+, trx: (?P<new_orders>\d+), 95%: (?P<latency>[\d.]+), 99%: [\d.]+, max_rt: [\d.]+(?P<others>(?:, \d+\|[\d.]+){4})"
 )
-# tpcc-mysql before 2014: of each of the five transactions how many, (how many of these late), 90 % of response times | longest.
+# tpcc-mysql before 2014 prints for each of the five transactions: number, (late ones), 90 % of response times |
+# longest.
 _LATE = re.compile(r"\s*\d+(?P<counts>(?:, \d+\(\d+\):[\d.]+(?:\|[\d.]+)?){5})")
 _OTHER_COUNT = re.compile(r", (\d+)[|(]")
 
@@ -95,7 +96,7 @@ def _counted(text: str) -> Sequence[_Counted] | None:
 
 
 class TpccMysqlReports:
-    """Reads the lines of `tpcc_start`, one an interval: new orders, and then payments, order status, deliveries, stock levels."""
+    """Parser of the lines of `tpcc_start`: new orders, then payments, order status, deliveries, stock levels."""
 
     def __init__(self, interval: float) -> None:
         self._interval = interval
