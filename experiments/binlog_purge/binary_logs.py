@@ -49,10 +49,7 @@ FILLER = (
 """Statements that make the table whose updates fill the binary logs."""
 
 _FILLING = [f"UPDATE {_TABLE} SET n = {value} /* {'x' * _STATEMENT} */ WHERE id = 1" for value in range(2)]
-"""Statements that take turns, so that each changes its row.
-
-The log has them whole; servers parse comments faster than values.
-"""
+"""Statements that take turns, so that each changes its row; the comment, quick to parse, goes into the log."""
 
 
 @dataclass(frozen=True, slots=True)

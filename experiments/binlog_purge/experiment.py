@@ -133,10 +133,7 @@ class RemovalTimes(msgspec.Struct, frozen=True, kw_only=True):
     """Duration of a purge, and its effect on commits."""
 
     seconds: float
-    """Seconds from the statement to its answer.
-
-    At a rotation: from the new file to the end of the server's list of files to purge.
-    """
+    """Seconds from the statement to its answer, or from the new file until the list of files to purge is gone."""
     commits: int
     """Commits acknowledged to clients within these seconds."""
     longest_within_s: float

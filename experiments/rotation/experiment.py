@@ -59,10 +59,7 @@ _DATA = GIB
 _KEPT_FOR_ROOT = 1.15
 """Factor for the size of the file system: ext4 reserves a twentieth for root."""
 _CACHED = 20
-"""Entries in the table cache for each idle table.
-
-MySQL 5.6 and later have up to 16 caches, and a connection uses one of them.
-"""
+"""Table cache entries for each idle table: MySQL 5.6 and later have up to 16 caches; a connection uses one."""
 _USUAL_CACHE = 4000
 """Size of the table cache that MySQL 8.0 and later choose themselves."""
 _NANOSECONDS = 1e9
@@ -453,10 +450,7 @@ class Rotation(Experiment[Server, Rotating, Conditions, LoggingServer, RotationT
 
     @override
     def findings(self, group: Server, step: Rotating, trial: RotationTrial) -> Sequence[Finding]:
-        """Return violations by a rotation.
-
-        A removed file promises nothing: only statements sent once the new file was open count.
-        """
+        """Return violations by a rotation; with a removed file, only statements sent to the new file count."""
         if not step.method.keeps_all:
             return ()
         check = trial.check

@@ -93,10 +93,7 @@ def parse_cluster(text: str) -> ClusterAddress:
 
 
 def security(role: Role, address: ClusterAddress) -> Security:
-    """Return the certificates for a role at that scheduler: Dask's configured ones, or the lab's on loopback.
-
-    Raises `LabError`.
-    """
+    """Return the certificates for a role: Dask's configured ones, or the lab's on loopback. Raises `LabError`."""
     from distributed import Security
 
     found, wanted = Security(require_encryption=True), ("tls_ca_file", f"tls_{role}_cert", f"tls_{role}_key")
@@ -160,20 +157,14 @@ def prepare() -> None:
 
 
 def check_worker_name(name: str) -> str:
-    """Check the name of a machine of a cluster, and return it.
-
-    Raises `InvalidInput` for one that no folder can have.
-    """
+    """Check and return the name of a machine. Raises `InvalidInput` for one that no folder can have."""
     if not _NAME.fullmatch(name):
         raise InvalidInput(f"'{name}' is no name for a machine", "letters, digits, dots, - and _: --name db-spare")
     return name
 
 
 async def serve_scheduler(address: ClusterAddress, *, dashboard: bool, say: Callable[[str], None]) -> None:
-    """Serve until a signal ends it.
-
-    Raises `LabError`, for example if a network reaches the port without certificates.
-    """
+    """Serve until a signal. Raises `LabError`, as when a network reaches the port and there are no certificates."""
     prepare()
     import dask
     from distributed import Scheduler

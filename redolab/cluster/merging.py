@@ -36,7 +36,7 @@ class Merging:
         """Session of the command that asks; those of machines follow it."""
 
     def merge(self, group: int, arrived: Run) -> bool:
-        """Merge a machine's results of a group; False if the run has them already.
+        """Merge a machine's results of a group; False if that was done already.
 
         Raises `LabError` if a step is missing.
         """

@@ -68,10 +68,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     logs: Sequence[str]
     """Names of logs that the run has already, of an attempt that no longer counts."""
     known: Mapping[str, str] | None = None
-    """Facts about the machine from earlier groups, such as fio's: name → lines of `NAME.jsonl`.
-
-    None: check it first.
-    """
+    """Facts about the machine from earlier groups, as fio's: name → lines of `NAME.jsonl`. None: check it first."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -245,10 +245,7 @@ def _under_load(
     stage: Stage,
     keep: Callable[[CrashImage], None],
 ) -> _Struck | None:
-    """Crash the server at each time.
-
-    Keep a state at once if the server survives; else return the crash, the server gone.
-    """
+    """Crash the server at each time; keep the state at once if it survives, else return the crash, the server gone."""
     spec, folder, story, place = load.spec, load.folder, load.story, load.place
     if _is_measured(spec):
         drop_page_cache()

@@ -62,7 +62,7 @@ class PrivateApt:
                 processes.run(Command(["dpkg-deb", "--extract", str(archives / name), str(root)]))
 
     def unpack_alone(self, package: str, root: Path) -> str:
-        """Download one package without its dependencies, unpack it into `root`, and return its version.
+        """Download and unpack one package, without its dependencies, into `root`; return its version.
 
         Raises `LabError`.
         """
@@ -115,10 +115,7 @@ class PrivateApt:
 
 
 def sources(suite: str) -> tuple[str, str]:
-    """Return apt's list of a suite on this machine's own mirror, and the configuration that reaches it.
-
-    Raises `LabError`.
-    """
+    """Return apt's list of a suite on the machine's own mirror, and the mirror's configuration. Raises `LabError`."""
     system = distribution()
     keyring = _KEYRINGS[system]
     if not keyring.exists():

@@ -115,10 +115,7 @@ class Journal:
         files.remove(note)
 
     def clear(self) -> list[str]:
-        """Remove what a killed lab left, and return its descriptions. Only the one running lab may call it.
-
-        Raises `LabError`.
-        """
+        """Remove what a killed lab left, and return descriptions. Only the one running lab may. Raises `LabError`."""
         for name in files.names(self._folder):
             if _UNFINISHED_NOTE.fullmatch(name):
                 # The lab was killed while it wrote this note, so nothing had been made yet.
@@ -138,10 +135,7 @@ class Journal:
         return self._folder / f"{xxhash.xxh3_64_hexdigest(str(path).encode())}.json"
 
     def strike_strangers(self) -> list[str]:
-        """Remove entries for paths outside the lab, as a moved or copied lab has them.
-
-        Return the paths, which are left alone.
-        """
+        """Remove entries for paths outside the lab, as a moved or copied lab has. Return the paths, left alone."""
         strangers = [(note, entry.path) for note, entry in self._entries() if not self._is_ours(entry)]
         for note, _ in strangers:
             files.remove(note)
@@ -192,10 +186,7 @@ def _users_mount(path: Path) -> str:
 
 
 def _is_out_of_reach(entry: Entry) -> bool:
-    """Return True if the path may exist but cannot be examined now.
-
-    Its file system is not mounted, as after a reboot, or is broken.
-    """
+    """Return True if the path may exist but its file system is not mounted, as after a reboot, or is broken."""
     try:
         return not Path(entry.path).exists() and bool(entry.on) and not os.path.ismount(entry.on)
     except OSError:

@@ -40,10 +40,7 @@ def free_memory() -> int:
 
 
 def read_machine(folder: Path) -> Machine:
-    """Return the facts about this machine, with the disk that holds `folder`.
-
-    Unknown facts are empty strings or None.
-    """
+    """Return the facts about this machine, and the disk under `folder`. Unknown facts are empty strings or None."""
     return Machine(
         cpu=cpu_name(_read("/proc/cpuinfo"), platform.machine(), _product()),
         cores=len(re.findall(r"^processor\s*:", _read("/proc/cpuinfo"), re.MULTILINE)),

@@ -39,10 +39,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 MOST_REQUESTS = 128
-"""Requests that the loop driver takes at a time;
-
-also the depth up to which the kernel sizes a scheduler (block/blk-mq-sched.h).
-"""
+"""Requests that the loop driver takes at a time; the kernel sizes a scheduler up to this (block/blk-mq-sched.h)."""
 
 Scheduler = Literal["none", "mq-deadline", "kyber", "bfq"]
 """The kernel's I/O schedulers (Documentation/block)."""
@@ -54,10 +51,7 @@ class RequestQueue(msgspec.Struct, frozen=True, kw_only=True):
     scheduler: Scheduler = "none"
     rotational: bool = False
     depth: int = MOST_REQUESTS
-    """Requests that the device takes at a time.
-
-    Further ones wait in the kernel, where a scheduler sorts and merges them.
-    """
+    """Requests that the device takes at a time; a scheduler in the kernel sorts and merges waiting ones."""
 
 
 @dataclass(frozen=True, slots=True)

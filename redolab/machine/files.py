@@ -101,10 +101,7 @@ def remove(path: Path) -> None:
 
 
 def remove_marked(folder: Path, mark: str) -> None:
-    """Remove a folder that has a mark.
-
-    The mark goes first, so that a half-removed folder does not pass for a complete one.
-    """
+    """Remove a folder that has a mark. The mark goes first, so that half a folder does not pass for a whole one."""
     if not folder.is_symlink():
         remove(folder / mark)
     remove(folder)

@@ -12,10 +12,7 @@ from redolab.machine.processes import Command, is_root, run
 
 
 def unmount(folder: Path) -> None:
-    """Unmount everything at `folder` and below it, and release the loop devices on files there.
-
-    Raises `CommandFailed`.
-    """
+    """Unmount everything at `folder` and below, and release the loop devices there. Raises `CommandFailed`."""
     folder = folder.resolve()
     below = mounted_in(folder)
     if not below and not is_root():

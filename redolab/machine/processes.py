@@ -116,10 +116,7 @@ class Process:
         return status
 
     def stop(self, with_signal: signal.Signals = signal.SIGTERM, seconds: float = 10.0) -> int:
-        """Signal the process, wait `seconds`, else send SIGKILL. Return its exit status.
-
-        An ended process is left alone.
-        """
+        """Signal the process, wait `seconds`, else send SIGKILL. Return its exit status; spare an ended one."""
         self._send(with_signal)
         status = self.wait(seconds)
         if status is None:

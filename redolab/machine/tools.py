@@ -43,10 +43,7 @@ _FOR_TERMINALS = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""Terminal sequences of ECMA-48.
-
-The installed libraries know only colours and cursor (click) or miss some string ends (rich).
-"""
+"""Terminal sequences of ECMA-48. The libraries here know fewer (click), or miss some string ends (rich)."""
 _PATIENCE = 3600.0
 _LOCK = 300
 """Seconds to wait for another package manager, such as the one that runs on a fresh machine."""

@@ -74,10 +74,7 @@ class Prometheus:
         return self._asked("query", {"query": expression, "time": f"{at:.3f}"}, Sample)
 
     def at_moments(self, expression: str, start: float, end: float, step: float) -> list[Series]:
-        """Return the values of an expression every `step` seconds from start to end.
-
-        Raise `LabError` without an answer.
-        """
+        """Return an expression's values every `step` seconds from start to end. Raise `LabError` without an answer."""
         span = {"start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{step:.3f}"}
         return self._asked("query_range", {"query": expression, **span}, Series)
 

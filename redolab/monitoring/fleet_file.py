@@ -16,10 +16,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Settings for the servers whose labels match. Settings left out are those of the command line."""
 
     match: Mapping[str, str] = {}
-    """Label → regular expression of its whole value, as for `=~`.
-
-    All must match; an empty mapping matches every server.
-    """
+    """Label → regular expression of its whole value, as for `=~`. All must match; empty matches every server."""
     storage: str | None = None
     """Storage as for `--storage`: a profile, or a calibration file and a storage in it."""
     rto: str | None = None

@@ -73,10 +73,7 @@ class HttpConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_http_config(path: Path | None) -> HttpConfig:
-    """Return the configuration in a file, or in the environment without one.
-
-    Raise `InvalidInput` if the file is unusable.
-    """
+    """Return the configuration in a file or, without one, the environment. Raise `InvalidInput` if it is unusable."""
     if path is None:
         return _of_environment()
     try:

@@ -54,10 +54,7 @@ def without_cut(recording: Recording, killed: int) -> DrawnCut:
 
 
 def sampled_cuts(recording: Recording, began: int, ended: int, count: int, seed: str) -> list[DrawnCut]:
-    """Return cuts at random times, in turn without survivors and with survivors by a fair coin.
-
-    They allow estimates of shares.
-    """
+    """Return cuts at random times, without survivors and with half of them in turn, for estimates of shares."""
     draw = random.Random(f"{seed} sampled")
     found = []
     for number in range(count):
@@ -71,10 +68,7 @@ def sampled_cuts(recording: Recording, began: int, ended: int, count: int, seed:
 def searched_cuts(
     history: History, ledger: Ledger, began: int, ended: int, count: int, seed: str, *, torn: bool = False
 ) -> list[DrawnCut]:
-    """Return cuts where a fault is likely: every kind of time with every kind of survivors.
-
-    They allow no estimates of shares.
-    """
+    """Return cuts where a fault is likely: every kind of time and of survivors. Not for estimates of shares."""
     draw = random.Random(f"{seed} searched")
     places = _Places.within(history, ledger, began, ended)
     kinds = [each for each in (_OF_TORN_WRITES if torn else _ENUMERATED) if places.has(each)]

@@ -18,10 +18,7 @@ _AT_ONCE = 1024
 
 
 def share_blocks(file: Path, copy: Path) -> None:
-    """Make a copy that shares its blocks with the file until they are written.
-
-    Raises `LabError` if the file system cannot.
-    """
+    """Make a copy that shares blocks with the file until written. Raises `LabError` if the file system cannot."""
     run(Command(["cp", "--reflink=always", "--sparse=auto", str(file), str(copy)]))
 
 

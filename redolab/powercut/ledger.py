@@ -136,10 +136,7 @@ class LedgerVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     definitions_lost: int = 0
     """Statements that define a table, acknowledged before the cut, whose effect is missing."""
     misdefined: str = ""
-    """Description of the table, or the error on reading it, if none of the statements can have left it so;
-
-    else empty.
-    """
+    """Content of the table, or the error on reading it, if no statement can have left it so; else empty."""
 
     @property
     def is_whole(self) -> bool:

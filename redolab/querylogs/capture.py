@@ -128,10 +128,7 @@ def new_file(usual: str, stamp: str) -> str:
 
 
 def _check_goes_back(server: UserServer, usual: str) -> None:
-    """Raise `InvalidInput` if the log's name could not be put back.
-
-    A start takes a device or a pipe; SET GLOBAL takes only a file.
-    """
+    """Raise `InvalidInput` if SET GLOBAL could not put back the log's name, as with a device or a pipe."""
     try:
         server.carry_out("SET GLOBAL slow_query_log_file = @@GLOBAL.slow_query_log_file")
     except Refusal as error:

@@ -206,10 +206,7 @@ def _start(lab: Lab, clients: FollowedClients) -> None:
 
 
 def _follow(lab: Lab, clients: FollowedClients, task: RecoveryTask, recorder: Recorder) -> None:
-    """Follow the clients.
-
-    If the server does not survive them, the consistency check shows it; the measurement stays valid.
-    """
+    """Follow the clients. If they end the server, the consistency check shows it; the measurement stays valid."""
     with lab.progress.stage("following the clients until throughput is back", "warm") as stage:
         try:
             found = clients.follow(task.warm_for, stage)

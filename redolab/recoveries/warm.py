@@ -1,7 +1,4 @@
-"""Warm-up: the time until the clients of a crashed server have their throughput back.
-
-Pure functions of their reports.
-"""
+"""Warm-up: time until clients of a crashed server have their throughput back. Pure functions of their reports."""
 
 from __future__ import annotations
 

@@ -44,10 +44,7 @@ _LOOK = 0.005
 
 
 def watched(task: Recovering, instance: Instance, probe: Probe, place: Place) -> WatchedRecovery:
-    """Watch a recovery to its end, however long it makes progress: a rollback of nine hours ended well.
-
-    Raises as `looked` does.
-    """
+    """Watch a recovery to its end, as long as it progresses: nine hours of rollback ended well. Raises as `looked`."""
     while True:
         if (end := looked(task, instance, probe, place, _LOOK)) is not None:
             return end

@@ -120,10 +120,7 @@ class OtherMachine:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep others from copying to this machine, starting a job on it or cleaning it, within the block.
-
-        Raises `Busy`.
-        """
+        """Keep others from copying, starting jobs or cleaning on this machine within the block. Raises `Busy`."""
         # The lab's working folder is marked too: servers are copied into it before the lab opens it.
         script = (
             'mkdir -p "$1/$2/servers" && touch "$1/$3" && printf %s "$4" > "$1/$2/$5" '

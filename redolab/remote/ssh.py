@@ -98,10 +98,7 @@ class Ssh:
 
     @contextmanager
     def showing(self, arguments: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-        """Run a program there within the block, its output going to ours. The end of the block waits.
-
-        Raises `ConnectionLost`.
-        """
+        """Run a program there, its output going to ours; the end of the block waits. Raises `ConnectionLost`."""
         sys.stdout.flush()
         with tempfile.TemporaryFile() as errors:
             with subprocess.Popen(
@@ -117,10 +114,7 @@ class Ssh:
 
     @contextmanager
     def holding(self, arguments: Sequence[str]) -> Iterator[str]:
-        """Run a program there that ends with its standard input, at the end of the block.
-
-        Yield its first line of output.
-        """
+        """Run a program there that ends with its standard input, at the block's end. Yield its first line of output."""
         with _held(self._command(arguments), subprocess.DEVNULL) as said:
             yield said
 

@@ -57,10 +57,7 @@ def run_there(address: MachineAddress, arguments: Sequence[str], servers: Sequen
 
 
 def attach(address: MachineAddress, progress: Progress) -> int:
-    """Show the last job of a machine again, and fetch its runs when it has ended; return its exit status.
-
-    Raises `LabError`.
-    """
+    """Show a machine's last job again, and fetch its runs at its end; return its exit status. Raises `LabError`."""
     _let_ctrl_c_raise()
     with reached(address, progress) as machine:
         jobs = machine.jobs()

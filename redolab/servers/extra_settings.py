@@ -33,10 +33,7 @@ _PLACES = frozenset(
 
 
 def asked_settings(text: str) -> str:
-    """Return requested settings in a plan's form, names with `_`.
-
-    Raises `InvalidInput` for malformed or forbidden ones.
-    """
+    """Return requested settings in a plan's form, names with `_`. Raises `InvalidInput` for unusable ones."""
     if text == NONE:
         return ""
     return "+".join(_checked(part.strip()) for part in text.split("+"))

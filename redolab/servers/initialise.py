@@ -14,10 +14,7 @@ from redolab.servers.sandbox import INSTANCE
 
 
 def initialise(server: InstalledServer, folder: Path, request: InstanceRequest) -> None:
-    """Turn the data directory of an empty instance folder into one that the server starts on.
-
-    Raises `CommandFailed`.
-    """
+    """Make a data directory that the server starts on, in an empty instance folder. Raises `CommandFailed`."""
     initialisation = server.dialect.initialisation()
     share = server.share_on_host
     if initialisation.ready_folder is not None:

@@ -257,7 +257,7 @@ class Instance(AbstractContextManager["Instance"]):
         return self._process.wait(0)
 
     def kill(self) -> Instant:
-        """Kill exactly the server with SIGKILL, and wait until it is gone. Return the time of the signal.
+        """Kill exactly the server with SIGKILL; wait until it is gone. Return the signal's time.
 
         Raises `ServerFailed`.
         """

@@ -65,10 +65,7 @@ def check_name(name: str, taken: list[str]) -> None:
 
 
 def entry_of_tarball(file: Path, expected_sha256: str | None) -> CatalogueEntry:
-    """Return the entry for a vendor's generic Linux tarball.
-
-    Raises `InvalidInput`, or `LabError` for a wrong checksum.
-    """
+    """Return the entry for a vendor's Linux tarball. Raises `InvalidInput`, or `LabError` for a wrong checksum."""
     if not file.is_file():
         raise InvalidInput(f"{file} is no file", "give a vendor's generic Linux tarball")
     if expected_sha256 is not None:

@@ -46,7 +46,7 @@ class WatchedServer:
     """A server, with what answers for its recovery."""
 
     def __init__(self, address: Address, storage: str, workload: str | None, server: str | None = None) -> None:
-        """Connect. `server`: the server whose calibration is used, instead of the one reported.
+        """Connect. `server`: the one whose calibration is used, not the reported one.
 
         Raises `LabError` if that fails.
         """
@@ -123,10 +123,7 @@ class ServerToCome:
         self.server: WatchedServer | None = None
 
     def look(self) -> Standing | None:
-        """Return the state now; None while the server is away.
-
-        Raises `LabError` if the first attempt to ask it is refused.
-        """
+        """Return the state now; None while the server is away. Raises `LabError` if its first answer is a refusal."""
         if self.server is None:
             try:
                 self.server = self._reach()

@@ -70,10 +70,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         raise NotImplementedError
 
     def schema(self, data: Any) -> Sequence[str]:
-        """Return statements to run, in its schema, before the data is loaded.
-
-        Most programs make their tables themselves.
-        """
+        """Return statements to run in its schema before loading. Most programs make their tables themselves."""
         return ()
 
     def finish(self, data: Any) -> Sequence[str]:

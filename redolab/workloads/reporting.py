@@ -16,10 +16,7 @@ _LAST_LINES = 8
 
 
 class ReportingRun(RunningWorkload):
-    """A program in progress.
-
-    `moment_of` parses a line and its arrival (monotonic), and returns None for a line without a report.
-    """
+    """A program in progress. `moment_of` parses a line with its arrival (monotonic); None: the line is no report."""
 
     def __init__(
         self, program: str, process: Process, moment_of: Callable[[str, float], WorkloadMoment | None]

@@ -106,10 +106,7 @@ class SysbenchWorkload(Workload, frozen=True, kw_only=True, tag="sysbench"):
 
 
 def moment_of(text: str, arrival: float) -> WorkloadMoment | None:
-    """Return the report in a line of sysbench's output, for the second before its arrival;
-
-    None if the line has none.
-    """
+    """Return the report in a line of sysbench's output, on the second before its arrival; None without one."""
     match = _REPORT.search(text)
     if match is None:
         return None

@@ -71,10 +71,7 @@ class Spill(AbstractContextManager["Spill"]):
 
 
 def rank(count: int, part: float) -> int:
-    """Return the rank, from 1 on, of a percentile among `count` values, as in pt-query-digest.
-
-    Of a few values it is the largest.
-    """
+    """Return the rank, from 1 on, of a percentile, as in pt-query-digest: of a few values, the largest."""
     return count if count < _FEW else math.floor(count * part + 1e-9)
 
 

@@ -34,10 +34,7 @@ _START = (
     "from redolab.machine.priority import give_way; give_way(); "
     "from redolab.querylogs.settings.guardian import main; main()"
 )
-"""Program of the watchdog.
-
-It takes the lowest priority before any import: its start uses a core for a tenth of a second.
-"""
+"""Program of the watchdog: lowest priority before any import, whose start takes a tenth of a second of a core."""
 _READY = b"ready "
 _DONE = b"done"
 _TO_START = 30.0
@@ -54,10 +51,7 @@ class Orders(msgspec.Struct, frozen=True):
     identity: ServerIdentity
     """Server to put back: an address may lead to another one."""
     deadline: float
-    """Deadline in seconds of the monotonic clock, which all processes share.
-
-    A later one comes through the same pipe, in a line.
-    """
+    """Deadline in seconds of the monotonic clock, common to all processes. A later one comes through the pipe."""
 
 
 class Guardian:
@@ -96,10 +90,7 @@ class Guardian:
 
 
 def start_guardian(note: Path, server: UserServer, lock: int, deadline: float) -> Guardian:
-    """Start a watchdog and wait until it has reached the server. It also holds the lock's descriptor.
-
-    Raises `LabError`.
-    """
+    """Start a watchdog, which also holds the lock; wait until it has reached the server. Raises `LabError`."""
     address = server.address
     orders = Orders(str(note), NotedAddress.of(address), address.password, server.identity, deadline)
     with interrupts.held():

@@ -131,10 +131,7 @@ class UserServer:
             self.carry_out("SET GLOBAL slow_query_log_file = @@GLOBAL.slow_query_log_file")
 
     def rows(self, query: str) -> Sequence[Sequence[Any]]:
-        """Return the rows of a query.
-
-        Raises `LabError` if the server refuses it, `Restarted` if the server was restarted.
-        """
+        """Return the rows of a query. Raises `LabError` if it is refused, `Restarted` if the server was restarted."""
         try:
             return self._ask(query)
         except pymysql.MySQLError as error:

@@ -144,10 +144,7 @@ class AskedServer(AbstractContextManager["AskedServer"]):
             raise NotAnswered(f"{table} is {engine}: reading it locks it")
 
     def _set_up(self) -> bool:
-        """Make the session read-only, limited in time, and absent from the slow log.
-
-        Return True if the server limits the time.
-        """
+        """Make the session read-only, limited, and absent from the slow log. Return True if the server limits time."""
         with self._connection.cursor() as cursor:
             cursor.execute(f"SET SESSION long_query_time = {_LONGEST_QUERY_TIME}")
             # MySQL 9 asks a privilege for that.

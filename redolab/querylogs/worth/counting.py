@@ -48,10 +48,7 @@ class TableName:
 
 @dataclass(frozen=True, slots=True)
 class Countable:
-    """Statements to ask a server about.
-
-    `statement` is only explained, `counting` is run; `tables` are the tables that they read.
-    """
+    """Statements for a server: `statement` is only explained, `counting` is run; both read `tables`."""
 
     statement: str
     counting: str

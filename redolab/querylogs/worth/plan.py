@@ -49,10 +49,7 @@ def const_tables(plan: Sequence[TableRead]) -> int:
 
 
 def compares_uncounted(plan: Sequence[TableRead]) -> bool:
-    """Return True if tables are joined through a join buffer.
-
-    MySQL before 5.7 and MariaDB do not count the rows compared there.
-    """
+    """Return True if a join buffer is used: MySQL before 5.7 and MariaDB do not count the rows compared there."""
     return any("join buffer" in each.extra for each in plan)
 
 

@@ -64,10 +64,7 @@ class LogTail:
     """A log that grows."""
 
     def __init__(self, path: Path | None) -> None:
-        """Open the log. `path`: a file, which may be rotated or cut; None: standard input.
-
-        Raises `InvalidInput` if it fails.
-        """
+        """Open a file, which may be rotated or cut, or standard input (None). Raises `InvalidInput` if that fails."""
         self._source: _Source = _source(path)
         self._is_behind = True
         self._shifts: dict[_Form, float] = {}

@@ -122,10 +122,7 @@ def _checked(checkpoint: int, end: int | None, capacity: int) -> RedoToRecover |
 
 
 def _following(number: Callable[[int], int], first: int, known: int, blocks: int) -> int:
-    """Return how many blocks from the first on have consecutive numbers;
-
-    the first `known` of them are known to have.
-    """
+    """Return how many blocks from the first on have consecutive numbers; `known` of them are known to."""
     low, high = known, blocks
     while low < high:
         middle = (low + high) // 2

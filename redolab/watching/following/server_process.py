@@ -49,10 +49,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes that went to disks, its log among them."""
     cpu_seconds: float
     listens: bool
-    """True if the server takes connections at its socket: its recovery is over.
-
-    Galera opens TCP before the recovery.
-    """
+    """True if the server takes connections at its socket, so its recovery is over. Galera opens TCP before that."""
 
 
 class ShownProcess(Protocol):

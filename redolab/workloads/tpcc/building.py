@@ -56,10 +56,7 @@ def built_go_tpc(tools: Tools) -> Path:
 
 
 def built_storm(tools: Tools) -> Path:
-    """Return the program of the storm of connections, also built by `build_go_tpc`.
-
-    Raises `LabError` if it is missing.
-    """
+    """Return the program of the storm, which `build_go_tpc` also builds. Raises `LabError` if it is missing."""
     return _built(tools, "storm")
 
 
@@ -71,10 +68,7 @@ def _built(tools: Tools, name: str) -> Path:
 
 
 def build_go_tpc(lab: Lab) -> None:
-    """Ensure that go-tpc is built, by the machine's own Go or by one from the Python package index.
-
-    Raises `LabError`.
-    """
+    """Ensure that go-tpc is built, by the machine's Go or one from the Python package index. Raises `LabError`."""
     folder = _folder(lab.tools)
     if folder.exists():
         return
@@ -128,10 +122,7 @@ class _Downloaded(msgspec.Struct):
 
 
 def _change(sources: Path, changed: Path) -> None:
-    """Copy go-tpc so that every statement goes through `rowsByKey`.
-
-    Raises `LabError` if the place to change is missing.
-    """
+    """Copy go-tpc, its statements going through `rowsByKey`. Raises `LabError` if the place to change is missing."""
     shutil.copytree(sources, changed, copy_function=shutil.copyfile)
     changed.joinpath("tpcc", _CHANGE).write_bytes((_SOURCES / _CHANGE).read_bytes())
     file = changed / _PREPARED_IN

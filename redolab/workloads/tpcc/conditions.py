@@ -186,10 +186,7 @@ class _Violations:
 
 
 def _unequal(keys: str, *parts: str) -> str:
-    """Return a query that counts the groups by `keys` whose amounts do not add up to 0.
-
-    The first part names its columns.
-    """
+    """Return a query counting the groups by `keys` with a sum other than 0. The first part names the columns."""
     together = " UNION ALL ".join(parts)
     return (
         f"SELECT COUNT(*) FROM (SELECT {keys} FROM ({together}) parts GROUP BY {keys} HAVING SUM(amount) <> 0) violated"

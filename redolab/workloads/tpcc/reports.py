@@ -33,10 +33,7 @@ class GoTpcReports:
         self._last = load_began
 
     def moment(self, text: str, arrival: float) -> WorkloadMoment | None:
-        """Return the report in a line, for the time since the last report;
-
-        None if the line has no report of transactions.
-        """
+        """Return the report in a line, on the time since the last report; None if it reports no transactions."""
         counts = _counted(text)
         seconds = arrival - self._last
         if counts is None or seconds <= 0:

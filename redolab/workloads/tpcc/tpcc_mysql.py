@@ -127,10 +127,7 @@ class TpccMysqlWorkload(TpccWorkload, frozen=True, kw_only=True, tag="tpcc-mysql
 
 
 def _program(name: str) -> Path:
-    """Return the path of a program of tpcc-mysql.
-
-    Raises `InvalidInput` if neither the named folder nor the PATH has it.
-    """
+    """Return a program of tpcc-mysql. Raises `InvalidInput` if neither the named folder nor the PATH has it."""
     named = os.environ.get(FOLDER)
     found = Path(named).absolute() / name if named else processes.which(name)
     if found is None or not os.access(found, os.X_OK):
