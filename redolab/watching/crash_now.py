@@ -76,7 +76,7 @@ class Expectations:
         return Expected(when, age, dirty_pages, recovery_at(model, self.log_size, age))
 
     def reservations(self) -> Sequence[str]:
-        """Return the warnings that apply to every predicted time."""
+        """Return the warnings for every predicted time; without a model, the reason for its lack."""
         if self.model is None:
             return (self.why_not,)
         return (*self.model.warnings, *reservations_at(self.model, self.log_size))

@@ -56,7 +56,7 @@ def unknown(reason: str) -> Rows:
 
 
 def examined_per_table(rows_examined: int, tables: int) -> float:
-    """Return B: rows examined for each table whose rows the server counts, or for a statement without tables."""
+    """Return B: rows examined for each table whose rows the server counts; no table counts as one."""
     return rows_examined / max(tables, 1)
 
 

@@ -202,7 +202,7 @@ class Dialect(Protocol):
     recovery_code: str
     """Servers with the same word here recover by the same code, as far as known: their times are comparable."""
     gets_stuck: GetsStuck
-    """State of knowledge: may a recovery in more than one batch never end?"""
+    """Knowledge about recoveries in more than one batch that never end."""
     redo_in_blocks: bool
     """True if the redo log consists of numbered blocks, which show where the log ends."""
     recovery_log: str
