@@ -36,7 +36,7 @@ _EXPIRED_DAYS = 10
 _LOOK_EVERY = 0.002
 _TRY_EVERY = 0.02
 _PATIENCE = 300.0
-"""Seconds that a removal may take."""
+"""Seconds that a purge may take."""
 _SOMETIMES = 500
 _TO_REMOVE = ".~rec~"
 """Suffix of the server's list of files that it is about to make or to purge."""

@@ -45,7 +45,7 @@ _SERVER = 2 * GIB
 """Bytes that an instance needs beside its binary logs."""
 _WARM_UP = 2.0
 _AFTERWARDS = 1.0
-"""Seconds for which clients are looked at after a removal, however long it took."""
+"""Seconds for which clients are watched after a purge, however long it took."""
 _BEHIND = 120.0
 _QUIET = 10.0
 _NEARLY_ALL = 0.9

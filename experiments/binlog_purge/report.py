@@ -90,7 +90,7 @@ def _extents(row: Configuration) -> list[int]:
 
 
 def _behind(found: Sequence[Configuration]) -> list[str]:
-    """Name the configurations that did not keep up with their clients before any removal."""
+    """Name the configurations that did not keep up with their clients before any purge."""
     behind = [
         ", ".join(each.factors.values())
         for each in found

@@ -73,7 +73,7 @@ class Merging:
             )
 
     def keep(self, arrived: Run, under: str) -> None:
-        """Keep a whole run of a machine: its check cell, or a failed group whose logs its error names."""
+        """Keep a whole run of a machine: its check configuration, or a failed group whose logs its error names."""
         name, number = _machine(arrived), 1
         folder = self._run.folder / under / name
         while folder.exists():

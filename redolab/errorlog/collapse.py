@@ -43,9 +43,9 @@ def repetitions(lines: Iterable[str]) -> Sequence[Repetition]:
 
 
 def collapsed(lines: Sequence[str], beside: Sequence[T]) -> Iterator[tuple[str, T | None]]:
-    """Yield the lines, each with its companion, without those that repeat what `KEPT` before them have said.
+    """Yield the lines, each with its companion, without those that repeat what `KEPT` lines before have said.
 
-    In place of a stretch that is left out stands a line that says how many they were.
+    A line with their number stands in place of the lines left out.
     """
     times: Counter[str] = Counter()
     left_out = 0

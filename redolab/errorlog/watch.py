@@ -66,7 +66,7 @@ class Watch:
         self.progress_at = began
         """Time of the last progress."""
         self.longest = 0.0
-        """The longest stretch without progress that came to an end."""
+        """Longest time without progress that came to an end."""
         self._said: set[str] = set()
         self._read = 0
         self._written = 0

@@ -74,7 +74,7 @@ class Stretch:
 
     @property
     def subquery(self) -> str:
-        """Return the subquery suffix of an expression. The first window begins where the stretch does."""
+        """Return the subquery suffix of an expression. The first window begins where the period does."""
         return f"[{max(1, round(self.length - self.window))}s:{max(1, round(self.step))}s]"
 
 
@@ -128,7 +128,7 @@ class Expressions:
         return f"max by {_BY} (quantile_over_time({share}, increase({self._of(_OS_LOG_WRITTEN)}[1h])[7d:5m]))"
 
     def covered(self, stretch: Stretch) -> str:
-        """Return the expression for the seconds of the stretch with an LSN or an Innodb_os_log_written."""
+        """Return the expression for the seconds of the period with an LSN or an Innodb_os_log_written."""
         any_of = self._first(self._of, [*(lsn for lsn, _ in _REDO), _OS_LOG_WRITTEN])
         step = max(1, round(_COARSER * stretch.step))
         return f"max by {_BY} (count_over_time(({any_of})[{max(1, round(stretch.length))}s:{step}s])) * {step}"

@@ -57,7 +57,7 @@ class MonitoredDay:
     covered: float
     """Seconds of it with samples."""
     redo_per_hour: float | None
-    """Bytes of LSN in its busiest hour; None where no LSN was scraped over a whole hour of one life of the server."""
+    """Bytes of LSN in the busiest hour; None without an LSN over a whole hour in which the server did not restart."""
     os_log_written_per_hour: float | None = None
     """Bytes in the busiest hour by that counter; None where it was not asked for."""
     log_writes_per_hour: float | None = None

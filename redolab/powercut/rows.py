@@ -52,10 +52,10 @@ class _Trial(msgspec.Struct):
 def power_cuts(runs: Sequence[Run]) -> polars.DataFrame:
     """Return a row for each crash state, in the order of measuring.
 
-    Columns: the cell (`label`, `trx_commit`, `binlog` in words, `variation`), the `recording` and the `hash` of the
-    state's content. `cuts`: choice of the cut. Counts of transactions as in `LedgerVerdict`, null if the server did
-    not come up, and the faults: `is_lost`, `is_apart`, `is_broken`. `writes_lost` and `explained`: the losses that
-    cause the fault, if they were searched for.
+    Columns: the configuration (`label`, `trx_commit`, `binlog` in words, `variation`), the `recording` and the `hash`
+    of the state's content. `cuts`: choice of the cut. Counts of transactions as in `LedgerVerdict`, null if the
+    server did not come up, and the faults: `is_lost`, `is_apart`, `is_broken`. `writes_lost` and `explained`: the
+    losses that cause the fault, if they were searched for.
     """
     import polars as pl
 

@@ -1,7 +1,7 @@
 """Rotation of a slow query log while the server runs: rename it, then reopen it. Logging is paused only if asked.
 
 A log is never truncated, because that blocks its writers. Nothing is removed, and no signal is sent: SIGHUP flushes
-tables as well. data/published/query-logs.toml has the source.
+tables as well (P. Boros; data/published/query-logs.toml).
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClassOfQueries(msgspec.Struct, frozen=True, kw_only=True):
-    """A class of queries with one execution to judge it by.
+    """A class of queries, with one execution for the decision.
 
     `share`: of the query time of all, 0 to 1; `seconds`: its whole query time; `count`: its executions.
     """
@@ -65,7 +65,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """A class with its judgement; `rank`: 1 has the longest query time."""
+    """A class with the decision on it; `rank`: 1 has the longest query time."""
 
     rank: int
     query: ClassOfQueries

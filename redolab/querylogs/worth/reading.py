@@ -1,4 +1,4 @@
-"""Classes of queries as a digest has them, ready to be judged by the slowest execution of each."""
+"""Classes of queries of a digest, each with its slowest execution for the decision."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Worth(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
 
     def share(self, verdict: Verdict) -> float:
-        """Return the share of the query time of all classes that belongs to classes with this verdict, 0 to 1."""
+        """Return the share of the query time of all classes, 0 to 1, that classes with this decision have."""
         return sum(each.query.share for each in self.judged if each.judgement.verdict is verdict)
 
 

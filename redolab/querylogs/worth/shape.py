@@ -23,7 +23,7 @@ logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 
 class Unreadable(Exception):
-    """A statement that is not one SELECT that the method can judge; the text says why."""
+    """The statement is not a single SELECT that the method covers; the text says why."""
 
 
 class Grouping(StrEnum):
