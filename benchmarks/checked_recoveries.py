@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from benchmarks.instances import bench_lab
-from redolab.crashes.crash import WantedState, make_states
+from redolab.crashes.crash import CrashLoad, WantedState, crash_images
 from redolab.lab import Lab, native_folder
 from redolab.machine.device import BlockDevice
 from redolab.models.sizes import SMALLEST_POOL
@@ -65,9 +65,9 @@ def _crashed(lab: Lab, name: str) -> CrashImage:
         kill=KillRule(after=0.5),
         instance=InstanceRequest(purpose=Purpose.FILL, log_size=64 * MIB, buffer_pool=64 * MIB),
     )
-    made: list[CrashImage] = []
-    make_states(lab, native_folder(lab.folder), server, workload, [WantedState(spec=spec)], 1.0, made.append)
-    return made[0]
+    load = CrashLoad(server=server, workload=workload, wanted=[WantedState(spec=spec)])
+    (image,) = crash_images(lab, native_folder(lab.folder), load)
+    return image
 
 
 def _measured(lab: Lab, images: ImageStore, image: CrashImage, jobs: int) -> tuple[float, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from redolab.crashes.crash import WantedState, make_states
+from redolab.crashes.crash import CrashLoad, WantedState, crash_images
 from redolab.lab import Lab
 from redolab.machine import files
 from redolab.machine.copies import copy_folder
@@ -63,6 +63,6 @@ def small_crash(
         prepared_transactions=prepared_transactions,
         instance=InstanceRequest(purpose=Purpose.FILL, log_size=log_size, buffer_pool=128 * MIB, binary_log=binary_log),
     )
-    made: list[CrashImage] = []
-    make_states(lab, home, server, workload, [WantedState(spec=spec)], every=0.2, kept=made.append)
-    return made[0]
+    load = CrashLoad(server=server, workload=workload, wanted=[WantedState(spec=spec)], sample_every=0.2)
+    (image,) = crash_images(lab, home, load)
+    return image

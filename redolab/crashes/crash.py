@@ -1,4 +1,4 @@
-"""A crash: a server under load is crashed at the chosen time, and its data directory kept as a crash state."""
+"""A crash: a server under load is crashed at the chosen time, and its data directory kept as a crash image."""
 
 from __future__ import annotations
 
@@ -58,43 +58,64 @@ class Attach(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedState:
-    """A crash state to make."""
+    """A crash image to make."""
 
     spec: CrashSpec
     moment: float | None = None
-    """Seconds of the load after which the server is struck, if the spec's rule draws that; else None."""
+    """Seconds of the load after which the server is crashed, if the spec's rule draws that; else None."""
     called_besides: str = ""
-    """Suffix of the state's name, after server, log size and time."""
+    """Suffix of the image's name, after server, log size and time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrashLoad:
+    """One load of one server, and the crashes that are made of it."""
+
+    server: InstalledServer
+    workload: Workload
+    wanted: Sequence[WantedState]
+    """Crashes whose specs differ in their number alone; more than one only of a kind after which the load goes on."""
+    sample_every: float = 1.0
+    """Seconds between two samples."""
+    failed: Path | None = None
+    """Folder that gets the logs and samples of an instance that failed; None: they are removed with it."""
+
+    @property
+    def spec(self) -> CrashSpec:
+        """Spec of all its crashes, without their number."""
+        return self.wanted[0].spec.alike()
+
+    @property
+    def kind(self) -> CrashKind:
+        """Kind of its crashes."""
+        return crash_kind(self.spec.crash)
 
 
 @dataclass(frozen=True, slots=True)
-class _Load:
-    """A server under load, and all that is read of it."""
+class _Site:
+    """Places of a load: of its instance, of what is recorded of it, and of the images."""
 
     lab: Lab
+    home: Path
+    """Folder of the lab's own storage."""
     server: InstalledServer
-    spec: CrashSpec
-    """Spec without its number."""
-    capacity: RedoCapacity
     dataset: Dataset
+    place: Place
     folder: Path
     """Folder of the instance."""
     story: Path
-    """Folder of samples and logs during the load: the instance's, unless a power cut would take it."""
-    place: Place
-    home: Path
-    """The lab's own storage."""
+    """Folder for samples and logs: that of the instance, unless it goes with the power."""
     made: datetime
+    capacity: RedoCapacity
 
-    def name(self, wanted: WantedState) -> str:
-        """Return the name of a crash state of this load."""
-        log = format_size(self.spec.instance.log_size)
-        return f"{self.server.name}-{log}-{self.made:%Y%m%d-%H%M%S}{wanted.called_besides}"
+    def image_name(self, wanted: WantedState) -> str:
+        """Return the name of the image of a crash."""
+        return _called(self.server, wanted, self.made)
 
 
 @dataclass(frozen=True, slots=True)
 class _Struck:
-    """A server right after it was struck."""
+    """A server right after it was struck; seconds since the load began."""
 
     wanted: WantedState
     kind: CrashKind
@@ -106,102 +127,117 @@ class _Struck:
     late_share: float | None
 
 
-def make_states(
-    lab: Lab,
-    storage: Path,
-    server: InstalledServer,
-    workload: Workload,
-    wanted: Sequence[WantedState],
-    every: float,
-    kept: Callable[[CrashImage], None],
-    keep_failed_instance: Callable[[Path], None] = lambda _: None,
-    attach: Attach | None = None,
-) -> None:
-    """Load the data, start the load, crash the server, and keep each crash state; `kept` receives it at once.
+def crash_images(lab: Lab, home: Path, load: CrashLoad, attach: Attach | None = None) -> Iterator[CrashImage]:
+    """Put a server under load and crash it; yield each crash image as soon as it is kept.
 
-    A sample is taken every `every` seconds. All wanted states come from one load: their specs differ only in their
-    number. Several are possible only for a kind of crash after which the load goes on. `attach` is needed for a load
-    on another storage than the lab's own.
-
-    Raises `LabError`, after `keep_failed_instance` has received the folder of the failed instance; states kept before
-    stay.
+    `home`: folder of the lab's own storage. `attach`: needed for a load on another storage. Where the load goes on after a
+    crash, it stands still until the next image is asked for. Raises `LabError`; images that were yielded before stay.
     """
-    spec = wanted[0].spec.alike()
-    assert all(each.spec.alike() == spec for each in wanted)
-    assert len(wanted) == 1 or crash_kind(spec.crash).goes_on
-    dataset = make_dataset(lab, storage, server, workload, spec.dataset)
-    layout = server.dialect.layout(spec.instance.log_size)
-    capacity = server.dialect.capacity(replace(layout, page_size=spec.instance.page_size or layout.page_size))
-    with _place(storage, dataset, spec, attach) as place:
-        made = datetime.now(UTC)
-        called = f"{server.name}-{format_size(spec.instance.log_size)}-{made:%Y%m%d-%H%M%S}{wanted[0].called_besides}"
-        # Where the load goes on its folder never becomes a state.
-        folder = place.folder / "instances" / (f"{called}-load" if crash_kind(spec.crash).goes_on else called)
-        # A disk whose power is cut must not hold samples and logs.
-        story = storage / "instances" / f"{called}-story" if crash_kind(spec.crash).cuts_power else folder
-        load = _Load(lab, server, spec, capacity, dataset, folder, story, place, storage, made)
-        with (
-            place.blamed(),
-            ExitStack() as making,
-            place.blamed(),
-        ):
-            if story != folder:
-                making.enter_context(lab.journal.making(story, f"the story of the crash image {called}"))
-                files.make_folder(story)
-            making.enter_context(
-                lab.journal.making(folder, f"the instance that was to become the crash image {called}")
-            )
-            _copy_dataset(lab, server, dataset, place, folder)
-            with lab.progress.stage(_title(server, spec), "fill") as stage:
-                try:
-                    ended = _under_load(load, workload, wanted, every, stage, kept)
-                except LabError:
-                    keep_failed_instance(story)
-                    raise
-            if ended is not None:
-                lab.progress.note(f"struck because {ended.why}")
-                with lab.progress.stage("keeping what the crash left", "hash"):
-                    kept(_keep_state(load, ended))
+    spec, kind = load.spec, load.kind
+    assert all(each.spec.alike() == spec for each in load.wanted)
+    assert len(load.wanted) == 1 or kind.goes_on
+    dataset = make_dataset(lab, home, load.server, load.workload, spec.dataset)
+    with (
+        _place(home, dataset, spec, attach) as place,
+        place.blamed(),
+        _site(lab, home, load, dataset, place) as site,
+        place.blamed(),
+    ):
+        _copy_dataset(lab, load.server, dataset, place, site.folder)
+        with lab.progress.stage(_title(load.server, spec), "fill") as stage, _logs_kept(site.story, load.failed):
+            with _under_load(site, load, stage) as loaded:
+                for wanted in sorted(load.wanted, key=lambda each: each.moment or 0.0):
+                    struck = loaded.strike(wanted)
+                    if kind.goes_on:
+                        stage.say("keeping what the crash left")
+                        yield _keep(site, struck)
+                        loaded.go_on()
+            stage.outcome = _outcome(struck, len(load.wanted))
+        if not kind.goes_on:
+            lab.progress.note(f"struck because {struck.why}")
+            with lab.progress.stage("keeping what the crash left", "hash"):
+                yield _keep(site, struck)
 
 
-def _keep_state(load: _Load, struck: _Struck) -> CrashImage:
-    """Keep a crash state on the lab's own storage."""
-    name = load.name(struck.wanted)
-    lab, home = load.lab, load.home / "instances" / name
+@contextmanager
+def _site(lab: Lab, home: Path, load: CrashLoad, dataset: Dataset, place: Place) -> Iterator[_Site]:
+    """Have the folders of a load while in it; what has not become an image by then is removed."""
+    server, kind, made = load.server, load.kind, datetime.now(UTC)
+    layout = server.dialect.layout(load.spec.instance.log_size)
+    capacity = server.dialect.capacity(replace(layout, page_size=load.spec.instance.page_size or layout.page_size))
+    called = _called(server, load.wanted[0], made)
+    # Where the load goes on, its folder never becomes an image.
+    folder = place.folder / "instances" / (f"{called}-load" if kind.goes_on else called)
+    # A disk whose power is cut must not hold samples and logs.
+    story = home / "instances" / f"{called}-story" if kind.cuts_power else folder
     with ExitStack() as making:
-        if home != load.folder:
-            making.enter_context(lab.journal.making(home, f"what is to become the crash image {name}"))
-            prepare_folder(load.server, home)
+        if story != folder:
+            making.enter_context(lab.journal.making(story, f"the story of the crash image {called}"))
+            files.make_folder(story)
+        making.enter_context(lab.journal.making(folder, f"the instance that was to become the crash image {called}"))
+        yield _Site(lab, home, server, dataset, place, folder, story, made, capacity)
+
+
+def _called(server: InstalledServer, wanted: WantedState, made: datetime) -> str:
+    log = format_size(wanted.spec.instance.log_size)
+    return f"{server.name}-{log}-{made:%Y%m%d-%H%M%S}{wanted.called_besides}"
+
+
+@contextmanager
+def _logs_kept(story: Path, failed: Path | None) -> Iterator[None]:
+    """Keep the logs and samples of an instance that fails meanwhile."""
+    try:
+        yield
+    except LabError:
+        for path in [*story.glob("*.log"), *story.glob("*.csv")] if failed is not None else ():
+            kept = failed / story.name
+            kept.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, kept)
+        raise
+
+
+def _outcome(struck: _Struck, times: int) -> str:
+    age, dirty = format_size(struck.last_sample.checkpoint_age or 0), struck.last_sample.dirty_pages
+    often = "struck at" if times == 1 else f"struck {times} times, last at"
+    return f"{often} an age of {age} with {dirty} dirty pages"
+
+
+def _keep(site: _Site, struck: _Struck) -> CrashImage:
+    """Keep what a crash left as an image, on the lab's own storage."""
+    name = site.image_name(struck.wanted)
+    home = site.home / "instances" / name
+    with ExitStack() as making:
+        if home != site.folder:
+            making.enter_context(site.lab.journal.making(home, f"what is to become the crash image {name}"))
+            prepare_folder(site.server, home)
         try:
-            replayed = struck.kind.collect(load.place, home)
-            for file in STORY if load.story != home else ():
-                if (load.story / file).exists():
-                    shutil.copy(load.story / file, home / file)
+            replayed = struck.kind.collect(site.place, home)
+            for file in STORY if site.story != home else ():
+                if (site.story / file).exists():
+                    shutil.copy(site.story / file, home / file)
         finally:
             struck.kind.go_on()
-        undo_growth = undo_bytes(home / DATA) - undo_bytes(load.dataset.folder / DATA)
-        hashes = files.hash_folder(home / DATA)
         image = CrashImage(
             format=IMAGE_FORMAT,
             name=name,
             spec=struck.wanted.spec,
-            redo_format=load.server.dialect.redo_format,
-            made=load.made,
+            redo_format=site.server.dialect.redo_format,
+            made=site.made,
             why_killed=struck.why,
             fill_seconds=struck.seconds,
             last_sample=struck.last_sample,
             settings=struck.used.settings,
             variables=struck.used.variables,
-            capacity=load.capacity,
-            hashes=hashes,
-            undo_growth=undo_growth,
+            capacity=site.capacity,
+            undo_growth=undo_bytes(home / DATA) - undo_bytes(site.dataset.folder / DATA),
+            hashes=files.hash_folder(home / DATA),
             steady=struck.steady,
             late_share=struck.late_share,
             moment=struck.wanted.moment,
-            load=load.folder.name,
+            load=site.folder.name,
             journal_replayed_s=replayed,
         )
-        ImageStore(load.home, lab.identity()).keep(image, home)
+        ImageStore(site.home, site.lab.identity()).keep(image, home)
     return image
 
 
@@ -237,23 +273,74 @@ def _title(server: InstalledServer, spec: CrashSpec) -> str:
     return f"filling the redo log of {server.name} with {spec.workload}{where}"
 
 
-def _under_load(
-    load: _Load,
-    workload: Workload,
-    wanted: Sequence[WantedState],
-    every: float,
-    stage: Stage,
-    keep: Callable[[CrashImage], None],
-) -> _Struck | None:
-    """Crash the server at each time; keep the state at once if it survives, else return the crash, the server gone."""
-    spec, folder, story, place = load.spec, load.folder, load.story, load.place
+@dataclass(slots=True)
+class _LoadedServer:
+    """A server under load, which can be struck."""
+
+    site: _Site
+    spec: CrashSpec
+    instance: Instance
+    control: Connection
+    used: UsedInstance
+    running: RunningWorkload
+    samples: SampleFile
+    moments: CsvFile[WorkloadMoment]
+    sampler: Sampler
+    stage: Stage
+    began: float
+    """Monotonic second at which the load began, later by as long as it stood still."""
+    struck_at: float = 0.0
+
+    def strike(self, wanted: WantedState) -> _Struck:
+        """Wait until the crash is due, and strike. Raises `LabError`."""
+        kind = crash_kind(self.spec.crash)
+        fill = Fill(self.spec.kill, self.site.capacity, self.began, wanted.moment)
+        why, last = self._wait_until_due(fill)
+        if self.spec.pool_dump:
+            dump_pool(self.control, self.stage)
+            last = self.instance.sample(self.control)
+        # At once: a server at its limit may answer one more question only when its checkpoint has moved on.
+        self.struck_at = kind.strike(self.instance, self.site.place).monotonic
+        late_share = self.site.place.late_share()
+        self.samples.append(last)
+        steady = None if self.spec.kill.steady is None else fill.is_steady(last.monotonic, last)
+        return _Struck(wanted, kind, why, self.struck_at - self.began, last, self.used, steady, late_share)
+
+    def go_on(self) -> None:
+        """Leave out of the load's time how long it has stood still since it was struck."""
+        self.began += now().monotonic - self.struck_at
+
+    def _wait_until_due(self, fill: Fill) -> tuple[str, Sample]:
+        """Return the reason why the crash is due, and the sample that shows it."""
+        commits_per_second: float | None = None
+        while True:
+            reported = self.running.moments()
+            fill.hear(reported)
+            for moment in reported:
+                self.moments.append(moment)
+                commits_per_second = moment.commits_per_second
+            self.running.check_running()
+            self.instance.check_running()
+            if self.sampler.failure is not None:
+                raise self.sampler.failure
+            sample = self.instance.sample(self.control)
+            if why := fill.reason_to_kill(sample.monotonic, sample):
+                return why, sample
+            done, total = fill.progress(sample.monotonic, sample)
+            self.stage.advance(done, total, fill.words(sample.monotonic, sample, commits_per_second))
+            time.sleep(fill.pause(sample.monotonic, sample))
+
+
+@contextmanager
+def _under_load(site: _Site, load: CrashLoad, stage: Stage) -> Iterator[_LoadedServer]:
+    """Have a server under load while in it, sampled and with the transactions that are to be open at the crash."""
+    spec, story = load.spec, site.story
     if _is_measured(spec):
         drop_page_cache()
-    struck: _Struck | None = None
     with (
         ExitStack() as running_load,
-        place.limited(),
-        Instance.start(load.server, folder, spec.instance, story / FILL_LOG) as instance,
+        site.place.limited(),
+        Instance.start(site.server, site.folder, spec.instance, story / FILL_LOG) as instance,
         closing(SampleFile(story / SAMPLES)) as samples,
         closing(CsvFile(story / WORKLOAD, WorkloadMoment)) as moments,
     ):
@@ -261,45 +348,25 @@ def _under_load(
         instance.wait_ready()
         with instance.answering():
             control = instance.connections.connect(answer=_ANSWER)
-            stands_still = any(crash_kind(each.spec.crash).goes_on for each in wanted)
-            sampling = instance.connections.connect(answer=_ANSWER_WHILE_COPIED if stands_still else _ANSWER)
+            sampling = instance.connections.connect(answer=_ANSWER_WHILE_COPIED if load.kind.goes_on else _ANSWER)
             used = instance.used(control)
             held_open = open_transaction(instance, spec.dataset.open_transaction_rows, stage)
             prepare_transactions(instance, spec.prepared_transactions, stage)
             running = running_load.enter_context(
-                workload.run(load.lab.tools, instance, spec.dataset.data, spec.clients, story / "workload.log")
+                load.workload.run(site.lab.tools, instance, spec.dataset.data, spec.clients, story / "workload.log")
             )
             began = now().monotonic
-            take, record = _sampling(instance, sampling, spec, samples, running_load, story, place)
-            with Sampler(take, every, record) as sampler:
-                for each in sorted(wanted, key=lambda state: state.moment or 0.0):
-                    fill, kind = Fill(spec.kill, load.capacity, began, each.moment), crash_kind(spec.crash)
-                    why, last = _wait_for_the_moment(instance, control, fill, running, moments, sampler, stage)
-                    if spec.pool_dump:
-                        dump_pool(control, stage)
-                        last = instance.sample(control)
-                    # At once: a server at its limit may answer one more question only when its checkpoint has moved on.
-                    moment = kind.strike(instance, place)
-                    late_share = place.late_share()
-                    samples.append(last)
-                    steady = None if spec.kill.steady is None else fill.is_steady(last.monotonic, last)
-                    struck = _Struck(each, kind, why, moment.monotonic - began, last, used, steady, late_share)
-                    if kind.goes_on:
-                        stage.say("keeping what the crash left")
-                        keep(_keep_state(load, struck))
-                        # The load stood still meanwhile.
-                        began += now().monotonic - moment.monotonic
-        # Only now: until the crash, whoever holds it must not be collected, which would roll it back.
-        held_open.close()
-        age = format_size(last.checkpoint_age or 0)
-        stage.outcome = f"struck at an age of {age} with {last.dirty_pages} dirty pages"
-        if len(wanted) > 1:
-            stage.outcome = f"struck {len(wanted)} times, last at an age of {age} with {last.dirty_pages} dirty pages"
-    return None if struck is None or struck.kind.goes_on else struck
+            take, record = _sampling(instance, sampling, spec, samples, running_load, site)
+            with Sampler(take, load.sample_every, record) as sampler:
+                yield _LoadedServer(
+                    site, spec, instance, control, used, running, samples, moments, sampler, stage, began
+                )
+    # Only now: until the crash, whoever holds it must not be collected, which would roll it back.
+    held_open.close()
 
 
 def _is_measured(spec: CrashSpec) -> bool:
-    """Return True if the load itself is measured, and not only the crash state."""
+    """Return True if the load itself is measured, and not only the crash image."""
     return spec.instance.purpose.is_production
 
 
@@ -309,8 +376,7 @@ def _sampling(
     spec: CrashSpec,
     samples: SampleFile,
     load: ExitStack,
-    story: Path,
-    place: Place,
+    site: _Site,
 ) -> tuple[Callable[[], Sample], Callable[[Sample], None]]:
     """Return a function that takes a sample and one that records it.
 
@@ -322,41 +388,13 @@ def _sampling(
     def take() -> Sample:
         return instance.whole_sample(connection)
 
-    if place.device is None:
+    device = site.place.device
+    if device is None:
         return take, samples.append
-    device, machine = place.device, load.enter_context(closing(CsvFile(story / MACHINE, MachineSample)))
+    machine = load.enter_context(closing(CsvFile(site.story / MACHINE, MachineSample)))
 
     def record(sample: Sample) -> None:
         samples.append(sample)
         machine.append(machine_sample(device))
 
     return take, record
-
-
-def _wait_for_the_moment(
-    instance: Instance,
-    control: Connection,
-    fill: Fill,
-    running: RunningWorkload,
-    moments: CsvFile[WorkloadMoment],
-    sampler: Sampler,
-    stage: Stage,
-) -> tuple[str, Sample]:
-    """Wait until it is time to crash the server. Return the reason and the sample that shows it."""
-    commits_per_second: float | None = None
-    while True:
-        reported = running.moments()
-        fill.hear(reported)
-        for moment in reported:
-            moments.append(moment)
-            commits_per_second = moment.commits_per_second
-        running.check_running()
-        instance.check_running()
-        if sampler.failure is not None:
-            raise sampler.failure
-        sample = instance.sample(control)
-        if why := fill.reason_to_kill(sample.monotonic, sample):
-            return why, sample
-        done, total = fill.progress(sample.monotonic, sample)
-        stage.advance(done, total, fill.words(sample.monotonic, sample, commits_per_second))
-        time.sleep(fill.pause(sample.monotonic, sample))

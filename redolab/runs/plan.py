@@ -100,6 +100,10 @@ class Plan(msgspec.Struct, Generic[G, S, C], frozen=True, kw_only=True):
         """Return the indexes of a group's steps."""
         return [position for position, planned in enumerate(self.steps) if planned.group == group]
 
+    def groups_of(self, positions: Sequence[int]) -> list[int]:
+        """Return the groups of the steps at these positions, in that order."""
+        return list(dict.fromkeys(self.steps[position].group for position in positions))
+
     def cost_keys(self, planned: Planned[S]) -> Sequence[str]:
         """Return keys of steps of similar duration, the closest first."""
         return planned.step.cost_keys(self.groups[planned.group].cost_keys())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -201,13 +200,6 @@ class Run:
             number += 1
             path = self.folder / "logs" / f"{trial}-again{number}.log"
         return path
-
-    def keep_failed_instance(self, instance: Path) -> None:
-        """Keep the logs and samples of an instance that failed before anything could be measured of it."""
-        for path in [*instance.glob("*.log"), *instance.glob("*.csv")]:
-            kept = self.folder / "failed" / instance.name
-            kept.mkdir(parents=True, exist_ok=True)
-            shutil.copy(path, kept)
 
     def _add_lines(self, name: str, contents: Sequence[msgspec.Struct | Mapping[str, object]]) -> None:
         with (self.folder / f"{name}.jsonl").open("ab+") as file:

@@ -49,16 +49,15 @@ def test_an_interrupted_run_without_a_trial_goes(store: RunStore) -> None:
     assert store.all() == []
 
 
-def test_a_failed_run_stays_with_its_reason_and_its_evidence(store: RunStore, tmp_path: Path) -> None:
+def test_a_failed_run_stays_with_its_reason_and_its_evidence(store: RunStore) -> None:
     run = create(store)
-    instance = tmp_path / "instance"
-    instance.mkdir()
-    (instance / "fill.log").write_text("[ERROR] why")
-    run.keep_failed_instance(instance)
+    evidence = run.folder / "failed/instance/fill.log"
+    evidence.parent.mkdir(parents=True)
+    evidence.write_text("[ERROR] why")
     with pytest.raises(LabError), store.running(run, {}):
         raise LabError("it broke", "mend it")
     assert (run.record().state, run.record().why_stopped) == (RunState.STOPPED, "it broke: mend it")
-    assert (run.folder / "failed/instance/fill.log").read_text() == "[ERROR] why"
+    assert evidence.read_text() == "[ERROR] why"
 
 
 @pytest.mark.parametrize(
