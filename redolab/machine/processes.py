@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 import queue
+import re
 import shutil
 import signal
 import subprocess
@@ -26,7 +27,7 @@ from redolab.lines import Line
 from redolab.machine import interrupts
 from redolab.machine.facts import CpuUse
 from redolab.machine.files import explained
-from redolab.units import MIB
+from redolab.units import KIB, MIB
 
 _ENDED_FIRST = "800"
 """Value of oom_score_adj, of at most 1000 (proc(5)): the lab's programs are killed first."""
@@ -375,6 +376,19 @@ def cpu_use(process: ProcessIdentity) -> CpuUse | None:
     return CpuUse(
         seconds=times.user + times.system, busiest_thread=max(threads, default=0.0), cores=os.cpu_count() or 1
     )
+
+
+_PEAK = re.compile(r"^VmHWM:\s*(\d+) kB$", re.MULTILINE)
+
+
+def peak_memory(process: ProcessIdentity) -> int | None:
+    """Return the most bytes of memory that a process has had resident (VmHWM of proc(5)); None if it has ended."""
+    if _find(process) is None:
+        return None
+    with suppress(OSError):
+        if found := _PEAK.search(Path(f"/proc/{process.pid}/status").read_text()):
+            return int(found[1]) * KIB
+    return None
 
 
 def bytes_moved(process: ProcessIdentity) -> tuple[int, int] | None:

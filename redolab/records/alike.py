@@ -44,7 +44,7 @@ LEFT_OUT: Mapping[type, Mapping[str, str]] = MappingProxyType(
                 (
                     "copy", "cache_dropped", "outcome", "seconds_to_ready", "first_connection", "first_write", "rollback_ended",
                     "timeline", "unfinished", "longest_quiet", "device", "cpu", "pages_read", "buffered", "late_share",
-                    "lab_cpu_seconds", "disturbance",
+                    "lab_cpu_seconds", "disturbance", "peak_memory",
                 ),
                 _MEASURED,
             ),

@@ -134,6 +134,8 @@ class RecoveryTrial(msgspec.Struct, frozen=True, kw_only=True):
     """Use of the block device from start to ready; None if the storage has none."""
     cpu: CpuUse | None = None
     """Use of the CPUs by the server from start to ready."""
+    peak_memory: int | None = None
+    """Most memory that the server had resident until ready, or until it was ended (VmHWM); None before the lab looked."""
     pages_read: int | None = None
     """Pages that the server had read from its files before the first write.
 

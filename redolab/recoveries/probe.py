@@ -68,6 +68,7 @@ class Probe:
         """`users_return` is called once the server has taken a write: users do not wait for the rollback either."""
         self.cpu: CpuUse | None = None
         self.lab_cpu: float | None = None
+        self.peak_memory: int | None = None
         self.disturbance: Disturbance | None = None
         self.pages_read: int | None = None
         self.connection: Connection | None = None
@@ -193,6 +194,7 @@ class Probe:
             device = self._place.device
             self._at_ready = (device.counters() if device else None, self._since_server_start())
             self.lab_cpu = time.process_time() - self._lab_cpu_before
+            self.peak_memory = self._instance.peak_memory()
             self.disturbance = disturbance(self._processors_before, processor_times())
             use = self._instance.cpu_use()
             if use is not None:

@@ -135,6 +135,7 @@ def _trial(
         longest_quiet=probe.watch.longest,
         device=probe.device_since(begun.device),
         cpu=probe.cpu,
+        peak_memory=probe.peak_memory or instance.peak_memory(),
         lab_cpu_seconds=probe.lab_cpu,
         disturbance=probe.disturbance,
         # The server sets its count to 0 when it empties the pool between batches.

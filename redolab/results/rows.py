@@ -112,6 +112,7 @@ def _recovery(recovery: Recovery) -> Mapping[str, object]:
         "rows_rolled_back": None if timeline is None else timeline.rows,
         "cpu_s": None if cpu is None else cpu.seconds,
         "busiest_thread_s": None if cpu is None else cpu.busiest_thread,
+        "peak_memory_bytes": trial.peak_memory,
         "lab_cpu_s": trial.lab_cpu_seconds,
         "others_cpu_s": None if trial.disturbance is None else trial.disturbance.others,
         "steal_s": None if trial.disturbance is None else trial.disturbance.steal,

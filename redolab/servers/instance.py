@@ -217,6 +217,10 @@ class Instance(AbstractContextManager["Instance"]):
         """Return the CPU time that the server has used; None if it has ended."""
         return None if self._server_process is None else processes.cpu_use(self._server_process)
 
+    def peak_memory(self) -> int | None:
+        """Return the most bytes of memory that the server has had resident; None if it has ended."""
+        return None if self._server_process is None else processes.peak_memory(self._server_process)
+
     def open_to_network(self) -> NetworkAddress:
         """Let clients in that reach it over TCP; where. Once it is ready.
 

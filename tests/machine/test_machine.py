@@ -281,6 +281,17 @@ def test_processor_time_is_told_of_the_busiest_thread_too(tmp_path: Path) -> Non
     assert processes.cpu_use(process.identity) is None
 
 
+def test_memory_that_was_given_back_still_counts_for_the_peak(tmp_path: Path) -> None:
+    code = f"block = bytearray({64 * MIB}); del block; print('freed', flush=True); import time; time.sleep(60)"
+    process = processes.start(Command([sys.executable, "-c", code]), tmp_path / "log")
+    assert [line.text for line in itertools.islice(process.lines(now().monotonic + 60), 1)] == ["freed"]
+    peak = processes.peak_memory(process.identity)
+    process.stop()
+    assert peak is not None
+    assert 64 * MIB < peak < 256 * MIB
+    assert processes.peak_memory(process.identity) is None
+
+
 @pytest.mark.parametrize(("name", "is_one"), [("clickhouse-server", True), ("ora_pmon_XE", True), ("mysqldump", False)])
 def test_database_servers_of_others_are_seen(name: str, is_one: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     process = SimpleNamespace(pid=7, info={"name": name, "ppid": 1})

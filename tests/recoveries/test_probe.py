@@ -55,6 +55,9 @@ class EarlyServer:
     def cpu_use(self) -> CpuUse:
         return CpuUse(seconds=float(len(self.told)), busiest_thread=0.0, cores=2)
 
+    def peak_memory(self) -> int:
+        return 1
+
     def bytes_moved(self) -> tuple[int, int]:
         return 0, 0
 
