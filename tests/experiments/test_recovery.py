@@ -36,6 +36,7 @@ from redolab.runs.store import Run, RunStore
 from redolab.samples.series import LSN_SLIPS
 from redolab.servers.instance import UsedInstance
 from redolab.states.images import ImageStore
+from redolab.units import MIB
 from tests.command import SMALL, UNCHECKED, lab_processes, nothing_is_left, recoveries, redolab, signal_at
 from tests.thorough import mostly_thorough
 
@@ -92,6 +93,8 @@ def test_each_recovery_is_timed_by_arriving_lines(run: Run) -> None:
         assert trial.timeline is not None
         assert trial.first_connection is not None
         assert trial.first_write is not None
+        assert trial.peak_memory is not None
+        assert trial.peak_memory > 32 * MIB
         assert trial.timeline.clock == "arrival"
         assert trial.timeline.complete
         phases = [time.seconds for time in trial.timeline.phases if time.phase is not Phase.ROLLBACK]
