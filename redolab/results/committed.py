@@ -9,43 +9,31 @@ from redolab.runs.store import Run
 
 RECOVERY_PAGES = ("model", "generations", "recovery", "stuck", "anatomy", "production")
 """Pages of results whose runs are recoveries on host A."""
-SLOWER_MACHINE = "slower-machine"
-"""Folder of runs on host B, of the same class, where recoveries take twice as long: predicted, never trained on."""
-THIRD_MACHINE = "third-machine"
-"""Folder of runs on host C, of the same class and as fast as A: trained on with A, and predicted by A alone."""
-INTEL_MACHINE = "intel-machine"
-"""Folder of runs on host D, of another class with another CPU: predicted, never trained on."""
-FOURTH_MACHINE = "fourth-machine"
-"""Folder of runs on host F, of the same class, where recoveries take 1.3 to 2.6 times as long: never trained on."""
+HOST_B, HOST_C, HOST_D, HOST_F = "host-b", "host-c", "host-d", "host-f"
+"""Folders of runs on one host each.
+
+Host B, of the same description as A, takes twice as long, host F 1.3 to 2.6 times; host D has another processor. They are
+predicted, and never learned from. Host C is as fast as A, and is learned from.
+"""
 READ_THREADS = "read-threads"
 """Folder of recoveries with several numbers of read threads, on host F.
 
-Their stuck recoveries are counted, but their times are not trained on: read threads are no term of the model.
+How many got stuck is learned from them, their times are not: read threads are no term of the model.
 """
-OTHER_MACHINES = (SLOWER_MACHINE, THIRD_MACHINE, FOURTH_MACHINE, INTEL_MACHINE)
-
-LEARNED_FROM = (*RECOVERY_PAGES, THIRD_MACHINE)
-FOLLOWED = (
-    "following",
-    *LEARNED_FROM,
-    "throughput",
-    "settings",
-    SLOWER_MACHINE,
-    INTEL_MACHINE,
-    "storage",
-    "source",
-)
-"""Folders of the recoveries that `redolab follow` compares with, and is judged on, each by other runs."""
-NEVER_LEARNED_FROM = (SLOWER_MACHINE, "storage", FOURTH_MACHINE, INTEL_MACHINE)
-FIRST_MACHINE = "the first machine"
-_MACHINES = {
-    **dict.fromkeys(RECOVERY_PAGES, FIRST_MACHINE),
-    **dict.fromkeys((SLOWER_MACHINE, "storage"), "the slower machine"),
-    THIRD_MACHINE: "the third machine",
-    FOURTH_MACHINE: "the fourth machine",
-    INTEL_MACHINE: "the Intel machine",
+HOSTS = {
+    **dict.fromkeys((*RECOVERY_PAGES, "inflation", "following"), "A"),
+    **dict.fromkeys((HOST_B, "storage"), "B"),
+    HOST_C: "C",
+    HOST_D: "D",
+    **dict.fromkeys((HOST_F, READ_THREADS), "F"),
 }
-"""Folder → machine of its runs."""
+"""Folder of data/measured → its host, where all of it is of one (data/measured/README.md)."""
+OTHER_MACHINES = (HOST_B, HOST_C, HOST_F, HOST_D)
+LEARNED_FROM = (*RECOVERY_PAGES, HOST_C)
+FOLLOWED = ("following", *LEARNED_FROM, "throughput", "settings", HOST_B, HOST_D, "storage", "source")
+"""Folders of the recoveries that `redolab follow` compares one with, and is judged on, each by other runs."""
+NEVER_LEARNED_FROM = (HOST_B, "storage", HOST_F, HOST_D)
+FIRST_MACHINE = "host A"
 
 
 def committed_recoveries() -> list[Run]:
@@ -64,12 +52,12 @@ def recoveries_by_read_threads() -> list[Run]:
 
 
 def machine_of(run: Run) -> str:
-    """Return the name of the machine of a committed run."""
-    return _MACHINES[run.folder.parent.name]
+    """Return the host of a committed run, as in `host A`."""
+    return f"host {HOSTS[run.folder.parent.name]}"
 
 
 def by_machine(runs: Iterable[Run]) -> Mapping[str, Sequence[Run]]:
-    """Return name of machine → its runs among these committed runs."""
+    """Return the committed runs of each host, by its name."""
     found: dict[str, list[Run]] = {}
     for run in runs:
         found.setdefault(machine_of(run), []).append(run)

@@ -13,6 +13,7 @@ from redolab.models.intervals import chances, ratios
 from redolab.project import PROJECT
 from redolab.records.recovery import DISTURBED, DISTURBED_SHARE
 from redolab.report.labels import server_label
+from redolab.results.committed import HOSTS
 from redolab.results.gains import load_series
 from redolab.results.loads import found_in
 from redolab.runs.pages import measured_runs
@@ -30,16 +31,6 @@ DISKS = {
     "hdd-raid10": "RAID 10 of hard disks",
 }
 """Storage profile → words for it."""
-HOSTS = {
-    **dict.fromkeys(
-        ("anatomy", "generations", "inflation", "model", "production", "recovery", "stuck", "following"), "A"
-    ),
-    **dict.fromkeys(("slower-machine", "storage"), "B"),
-    "third-machine": "C",
-    "intel-machine": "D",
-    **dict.fromkeys(("fourth-machine", "read-threads"), "F"),
-}
-"""Folder of data/measured → its host, for folders with a single host (data/measured/README.md)."""
 
 
 def measured(*folders: str, experiment: str = "recovery") -> polars.DataFrame:

@@ -10,7 +10,7 @@ from redolab.models.recovery_time.held_out import FITTED_UP_TO
 from redolab.report.labels import server_label
 from redolab.report.table import Column, ReportTable
 from redolab.results.alike import keyed_recoveries
-from redolab.results.committed import INTEL_MACHINE, by_machine
+from redolab.results.committed import HOST_D, by_machine
 from redolab.runs.store import Run
 from redolab.sizing.fitting import fit_runs
 from redolab.sizing.judged_own import judged_by_own
@@ -32,7 +32,7 @@ def large_logs(learned_from: Sequence[Run], others: Sequence[Run]) -> list[Large
 
     `others` are the runs that are only predicted; without any on that machine the result is empty.
     """
-    own = [run for run in others if run.folder.parent.name == INTEL_MACHINE]
+    own = [run for run in others if run.folder.parent.name == HOST_D]
     if not own:
         return []
     elsewhere = [run for run in others if run not in own]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redolab.results.committed import INTEL_MACHINE, SLOWER_MACHINE, THIRD_MACHINE
+from redolab.results.committed import HOST_B, HOST_C, HOST_D
 from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
 from redolab.sizing.large_logs import LargeLog, in_words, large_logs
@@ -16,12 +16,12 @@ def _calibration(folder: str) -> list[Run]:
 
 
 def _of_intel(*, calibrated: bool) -> list[Run]:
-    return [run for run in measured_runs(INTEL_MACHINE) if calibrated or run.record().experiment != "calibrate"]
+    return [run for run in measured_runs(HOST_D) if calibrated or run.record().experiment != "calibrate"]
 
 
 @pytest.fixture(scope="module")
 def found() -> list[LargeLog]:
-    return large_logs(_calibration(THIRD_MACHINE), [*_calibration(SLOWER_MACHINE), *_of_intel(calibrated=True)])
+    return large_logs(_calibration(HOST_C), [*_calibration(HOST_B), *_of_intel(calibrated=True)])
 
 
 def test_both_predictions_are_of_the_same_recoveries_of_large_logs(found: list[LargeLog]) -> None:
@@ -39,11 +39,11 @@ def test_both_predictions_are_of_the_same_recoveries_of_large_logs(found: list[L
 
 
 def test_without_its_calibration_only_others_predict_it() -> None:
-    alone = large_logs(_calibration(THIRD_MACHINE), _of_intel(calibrated=False))
+    alone = large_logs(_calibration(HOST_C), _of_intel(calibrated=False))
     assert alone
     assert all(each.by_own is None for each in alone)
     assert "own small crashes" not in in_words(alone)
 
 
 def test_without_that_machine_there_are_none() -> None:
-    assert large_logs(_calibration(THIRD_MACHINE), _calibration(SLOWER_MACHINE)) == []
+    assert large_logs(_calibration(HOST_C), _calibration(HOST_B)) == []

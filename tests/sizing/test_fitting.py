@@ -73,7 +73,7 @@ def test_the_fio_figures_are_those_of_the_machine(both: list[Run]) -> None:
 def test_each_machine_is_predicted_by_what_the_others_taught() -> None:
     (third,), (slower,) = (
         [run for run in measured_runs(folder) if run.name.startswith(name)]
-        for folder, name in (("third-machine", "20261127-104848"), ("slower-machine", "20261126-062937"))
+        for folder, name in (("host-c", "20261127-104848"), ("host-b", "20261126-062937"))
     )
     together = fit_runs([third, slower], machines={"the third": [third], "the slower": [slower]})
     alone = fit_runs([third], machines={"the third": [third], "the slower": [slower]})
@@ -88,7 +88,7 @@ def test_each_machine_is_predicted_by_what_the_others_taught() -> None:
 def test_a_machine_of_another_class_is_predicted_and_teaches_no_rate() -> None:
     (third,), intel = (
         [run for run in measured_runs(folder) if run.name.startswith(name)]
-        for folder, name in (("third-machine", "20261127-104848"), ("intel-machine", "20261127-200738"))
+        for folder, name in (("host-c", "20261127-104848"), ("host-d", "20261127-200738"))
     )
     alone = fit_runs([third], machines={"the third": [third]})
     beside = fit_runs([third], machines={"the third": [third], "the Intel": intel})

@@ -76,7 +76,7 @@ def test_machines_that_calibrated_themselves_are_judged_by_that(fitted: FittedRu
     runs = [*committed_recoveries(), *other_committed_recoveries()]
     by_calibration = {run.name for run in runs if run.record().experiment == "calibrate"}
     machines = {each.machine.partition(" with ")[0] for each in [*calibrated, *larger]}
-    assert machines == {"the first machine", "the slower machine", "the third machine", "the Intel machine"}
+    assert machines == {"host A", "host B", "host C", "host D"}
     assert not by_calibration & {each.observation.run for each in [*calibrated, *larger]}
     assert all(each.observation.log_size <= GIB for each in calibrated)
     assert {each.observation.log_size for each in larger} == {2 * GIB, 4 * GIB, 8 * GIB}
