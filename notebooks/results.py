@@ -56,7 +56,7 @@ def exported(notebook: NotebookNode, name: str) -> dict[str, str]:
     made = f"<!-- Made by 'make results NAME={name}' from notebooks/{name}.ipynb. -->"
     link = f"[How these numbers were computed](../../notebooks/{name}.ipynb)"
     text = mdformat.text(
-        "\n\n".join([made, title, *rest, link]), options={"wrap": _COLUMNS, "number": True}, extensions={"tables"}
+        "\n\n".join([made, title, link, *rest]), options={"wrap": _COLUMNS, "number": True}, extensions={"tables"}
     )
     pictures = {
         f"{name}-{output.metadata.name}.svg": output.data[_SVG]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 
 from redolab.results.alike import Keys, keyed_recoveries
-from redolab.results.committed import INTEL_MACHINE
+from redolab.results.committed import HOST_D
 from redolab.results.observations import known_disks
 from redolab.results.storages import storages_of
 from redolab.runs.pages import measured_runs
@@ -13,7 +13,7 @@ from redolab.storage.profiles import HOME
 
 
 def test_a_disk_is_the_median_of_what_fio_found_and_not_what_it_met_in_a_busy_minute() -> None:
-    runs = measured_runs(INTEL_MACHINE)
+    runs = measured_runs(HOST_D)
     latencies = [
         record.check.got.write.latency_us
         for run in runs
