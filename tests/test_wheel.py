@@ -82,7 +82,7 @@ def test_its_verbs_work_from_any_folder(installed: Installed, packages: Path, tm
     assert installed("runs").stdout == "no runs yet: 'make experiment recovery' makes one\n"
     theirs = {"REDOLAB_RUNS": str(RUNS)}
     assert run.name in installed("runs", environment=theirs).stdout
-    kept = installed("results", "stuck", "--keep", run.name, environment=theirs)
+    kept = installed("keep", "stuck", run.name, environment=theirs)
     assert "data/measured is part of a clone" in kept.stderr
     assert [path.name for path in tmp_path.iterdir()] in ([], ["cache"])
 

@@ -126,7 +126,7 @@ _SECTIONS: dict[str, tuple[click.Command, ...]] = {
         runs.show,
         runs.report,
         runs.judge,
-        runs.results,
+        runs.keep,
         images.images,
         images.recover,
         runs.rm,

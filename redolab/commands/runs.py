@@ -76,8 +76,8 @@ def rm(name: str) -> None:
 
 @click.command()
 @click.argument("folder", metavar="FOLDER")
-@click.option("--keep", "kept", multiple=True, required=True, metavar="RUN", help="Run to keep there.")
-def results(folder: str, kept: tuple[str, ...]) -> None:
+@click.argument("kept", nargs=-1, required=True, metavar="RUN...")
+def keep(folder: str, kept: tuple[str, ...]) -> None:
     """Keep runs among those that are committed, in a folder of data/measured.
 
     Their numbers are shown by notebooks: 'make results NAME=FOLDER' executes one, and makes its page of docs/results.

@@ -29,7 +29,7 @@ def measured_runs(name: str) -> list[Run]:
     """Return the runs in a folder under data/measured, oldest first. Raises `LabError` if there are none."""
     runs = [Run(path.parent) for path in sorted((PROJECT.measured / name).glob("*/run.json"))]
     if not runs:
-        raise LabError(f"no run is kept in data/measured/{name}", f"'redolab results {name} --keep RUN' keeps one")
+        raise LabError(f"no run is kept in data/measured/{name}", f"'redolab keep {name} RUN' keeps one")
     return runs
 
 
