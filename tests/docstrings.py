@@ -8,8 +8,11 @@ from pathlib import Path
 
 _ROOT = Path(__file__).parent.parent
 _WORDS = frozenset(
-    "What Whether Of As How It None So See Which Who Whose That Those They Them Its Their Where When While Why".split()
-)
+    (
+        "What", "Whether", "Of", "As", "How", "It", "None", "So", "See", "Which", "Who", "Whose", "That", "Those", "They", "Them",
+        "Its", "Their", "Where", "When", "While", "Why",
+    )
+)  # fmt: skip
 _REWRITTEN = tuple(
     _ROOT / path
     for path in (

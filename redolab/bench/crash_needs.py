@@ -63,9 +63,7 @@ def _remarks(plan: CrashPlan, home: Path) -> tuple[str, ...]:
         return ()
     size = sum(_image_size(plan.groups[each.group].spec) for each in copied)
     which = (
-        "1 recovery copies its crash image"
-        if len(copied) == 1
-        else f"{len(copied)} recoveries copy their crash images"
+        "1 recovery copies its crash image" if len(copied) == 1 else f"{len(copied)} recoveries copy their crash images"
     )
     return (
         f"{which} block by block, {format_size(size)} in all, as the file system under {home} shares none: "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -127,7 +127,9 @@ class _Struck:
     late_share: float | None
 
 
-def crash_images(lab: Lab, home: Path, load: CrashLoad, attach: Attach | None = None) -> Iterator[CrashImage]:
+def crash_images(
+    lab: Lab, home: Path, load: CrashLoad, attach: Attach | None = None
+) -> Generator[CrashImage, None, None]:
     """Put a server under load and crash it; yield each crash image as soon as it is kept.
 
     `home`: folder of the lab's own storage. `attach`: needed for a load on another storage. Where the load goes on after a
@@ -189,10 +191,11 @@ def _logs_kept(story: Path, failed: Path | None) -> Iterator[None]:
     try:
         yield
     except LabError:
-        for path in [*story.glob("*.log"), *story.glob("*.csv")] if failed is not None else ():
+        if failed is not None:
             kept = failed / story.name
             kept.mkdir(parents=True, exist_ok=True)
-            shutil.copy(path, kept)
+            for path in [*story.glob("*.log"), *story.glob("*.csv")]:
+                shutil.copy(path, kept)
         raise
 
 

@@ -10,7 +10,7 @@ from redolab.project import PROJECT
 from redolab.records.recovery import Outcome
 from redolab.recoveries.follow_judged import judged
 from redolab.recoveries.replays import SHORTEST, replays_in
-from redolab.results.committed import FOLLOWED, FOURTH_MACHINE, READ_THREADS
+from redolab.results.committed import FOLLOWED, HOST_F, READ_THREADS
 from redolab.runs.pages import measured_runs
 from redolab.watching.following.follow import experience
 
@@ -56,7 +56,7 @@ def test_every_folder_with_recoveries_of_such_length_is_judged() -> None:
             if trial.get("outcome") == Outcome.READY and (trial.get("seconds_to_ready") or 0) >= SHORTEST:
                 found.setdefault(path.parents[1].name, []).append(trial["seconds_to_ready"])
     # Some recoveries of these folders were timed beside other work.
-    assert found.keys() - {READ_THREADS, FOURTH_MACHINE} <= set(FOLLOWED)
+    assert found.keys() - {READ_THREADS, HOST_F} <= set(FOLLOWED)
     long = sum(seconds >= LONG for each in found.values() for seconds in each)
     assert long > 0
     assert sum(each.ready >= 10 * LONG for each in experience().courses) == long
