@@ -1,6 +1,7 @@
-"""`python docs/terminal/make.py`: crash a server, and draw what the terminal shows as docs/terminal/recovery.svg.
+"""`python docs/terminal/make.py [RUN]`: draw what the terminal shows of an experiment as docs/terminal/recovery.svg.
 
-It takes what `make experiment recovery LOGSIZE=1G` takes: three to six minutes, and no other database server on the machine.
+Without RUN it makes one, `make experiment recovery LOGSIZE=1G`: three to six minutes, and no other database server on the
+machine.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 from rich._export_format import CONSOLE_SVG_FORMAT
@@ -18,14 +20,14 @@ from redolab.runs.store import RunStore
 
 _HERE = Path(__file__).parent
 _CLONE = _HERE.parent.parent
-_COLUMNS, _LINES = 112, 12
+_COLUMNS = 132
 _FONTS_FROM_ELSEWHERE = re.compile(r"\s*@font-face \{\{.*?\}\}", re.DOTALL)
 
 
 def output_of(*command: str) -> list[str]:
     """Return the lines that a command prints, run in the clone."""
     done = subprocess.run(command, cwd=_CLONE, check=True, capture_output=True, text=True)
-    return done.stdout.rstrip().splitlines()
+    return done.stdout.replace(f"{_CLONE}/", "").rstrip().splitlines()
 
 
 def svg_of(scenes: list[tuple[str, list[str]]]) -> str:
@@ -41,13 +43,17 @@ def svg_of(scenes: list[tuple[str, list[str]]]) -> str:
 
 
 def main() -> None:
-    """Run the commands of README's picture, and write it."""
-    measured = output_of("make", "experiment", "recovery", "LOGSIZE=1G")
-    [log, *_] = sorted((RunStore().get("latest").folder / "logs").glob("*.log"))
+    """Draw a run, made anew unless one is named."""
+    if not sys.argv[1:]:
+        output_of("make", "experiment", "recovery", "LOGSIZE=1G")
+    run = RunStore().get(*(sys.argv[1:] or ["latest"]))
+    shown = (run.folder / "table.txt").read_text().rstrip().splitlines()
+    [log, *_] = sorted((run.folder / "logs").glob("*.log"))
     told = output_of(".venv/bin/redolab", "timeline", str(log.relative_to(_CLONE)))
+    phases = next(place for place, line in enumerate(told) if line.strip().startswith("discover"))
     scenes = [
-        ("make experiment recovery LOGSIZE=1G", ["…", *measured[-_LINES:]]),
-        ("redolab timeline data/runs/latest/logs/*.log", told),
+        ("make experiment recovery LOGSIZE=1G", ["…", *shown]),
+        (f"redolab timeline {log.relative_to(_CLONE)}", [*told[:2], *told[phases:]]),
     ]
     (_HERE / "recovery.svg").write_text(svg_of(scenes))
 
