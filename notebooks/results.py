@@ -7,6 +7,7 @@ A page is the notebook without its code: cells of Markdown, and the prose, table
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -30,6 +31,8 @@ _SVG, _MARKDOWN = "image/svg+xml", "text/markdown"
 
 def executed(path: Path) -> NotebookNode:
     """Return the notebook with the outputs of its cells. Raises `PapermillExecutionError` for the cell that failed."""
+    # Threads of linear algebra wait for each other where other work has the CPUs: the model then takes ten times as long.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with tempfile.TemporaryDirectory() as folder:
         done = Path(folder, path.name)
         papermill.execute_notebook(
