@@ -24,7 +24,7 @@ LARGEST = 500_000
 MOST_LINES = 120
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 _NAMED = re.compile(r"\b[a-z][0-9a-f]{10}\b")
-"""What matplotlib calls a shape: a hash of its points."""
+"""Name that matplotlib gives a shape: a hash of its points."""
 
 _SPEC = importlib.util.spec_from_file_location("results", FOLDER / "results.py")
 assert _SPEC is not None
