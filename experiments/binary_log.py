@@ -1,0 +1,214 @@
+"""The experiment binary-log: recoveries after crashes that leave much, or half a transaction, in the binary log."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from redolab.crash.bench.crash_experiment import CrashExperiment
+from redolab.crash.bench.crash_plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
+from redolab.crash.bench.factors import CrashFactors, check_log_sizes
+from redolab.crash.records.binary_log_end import BinaryLogEnd, EndKind
+from redolab.crash.records.crash import CrashImage
+from redolab.crash.records.kill_rule import KillRule
+from redolab.disks.catalogue import storage_name
+from redolab.errorlog import BINARY_LOG_PART, Phase
+from redolab.errors import InvalidInput
+from redolab.report.contents import Report
+from redolab.report.numbers import NONE, median_with_range
+from redolab.report.table import Column, ReportTable
+from redolab.results.crashes import crashes_of
+from redolab.results.recoveries import Recovery, recoveries_of
+from redolab.runs.factors import factor, keep_factor, on_or_off, several, whole_number
+from redolab.runs.plan import draw_plan
+from redolab.runs.store import Run
+from redolab.servers.catalogue import server_catalogue, server_names
+from redolab.servers.dialects import Purpose
+from redolab.servers.extra_settings import settings_from
+from redolab.units import MIB, format_size, parse_duration, parse_size
+
+if TYPE_CHECKING:
+    from redolab.crash.wanted import WantedCrash
+    from redolab.lab import Lab
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factors(CrashFactors):
+    """Factors of the experiment; sizes in bytes, times in seconds."""
+
+    server: tuple[str, ...] = factor("Servers, with commas; all for every one.", server_names, "mysql-9,mariadb-11.8")
+    storage: tuple[str, ...] = factor(
+        "Storage profiles to recover on ('redolab storage list'), or folders as in /mnt/fast, with commas.",
+        several(storage_name),
+        "native",
+    )
+    ends: tuple[BinaryLogEnd, ...] = factor(
+        "What the binary log ends with, with commas: small:BYTES of the load's transactions in the last file; whole:BYTES, one "
+        "transaction that is complete there and prepared in InnoDB; cut:ROWS, one that is cut off; files:COUNT.",
+        several(BinaryLogEnd.parse),
+        "small:0,small:256M,whole:1G,cut:1000000",
+    )
+    compressed: bool = factor("binlog_transaction_compression of MySQL.", on_or_off, "off")
+    log_size: int = factor("Redo log size.", parse_size, "1G")
+    dataset: int = factor("Size of the load's tables.", parse_size, "256M")
+    pool: int = factor("Buffer pool, under load and in recovery.", parse_size, "2G")
+    load: float = factor("Length of the load before, under oltp_write_only.", parse_duration, "30s")
+    crashes: int = factor("Crashes of each kind.", whole_number(1, 1000), "1")
+    repeat: int = factor("How often each crash is recovered on each storage.", whole_number(1, 100), "2")
+    check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
+    keep: bool = keep_factor("off")
+
+    @override
+    def check(self) -> None:
+        from redolab.crash.bench.checks import check_pool
+
+        check_log_sizes(self.server, (self.log_size,))
+        check_pool(self.pool)
+        cannot = [name for name in self.server if not server_catalogue().get(name).dialect().compresses_binary_log]
+        if self.compressed and cannot:
+            raise InvalidInput(f"{cannot[0]} does not compress its binary log", "COMPRESSED=off, or other servers")
+
+
+class BinaryLog(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
+    """Crashes of a server with its binary log on, which ends in one way or another, and their recoveries."""
+
+    question = (
+        "How much longer does recovery take where the binary log is on, and ends with a large or a cut transaction?"
+    )
+
+    @classmethod
+    @override
+    def draw(cls, factors: Factors, lab: Lab) -> CrashPlan:
+        from redolab.crash.bench.checks import check_memory
+        from redolab.crash.wanted import crash_spec
+
+        wanted = [
+            (server, _wanted(factors, end, number))
+            for number, server, end in itertools.product(range(1, factors.crashes + 1), factors.server, factors.ends)
+        ]
+        check_memory([each for _, each in wanted], [factors.pool])
+        crashes = [
+            (
+                PlannedCrash(server=server, spec=crash_spec(lab.server(server), each)),
+                [PlannedRecovery(storage=storage, pool=factors.pool) for storage in factors.storage],
+            )
+            for server, each in wanted
+        ]
+        return draw_plan(
+            [crashes],
+            repeat=factors.repeat,
+            seed=factors.drawn_seed(),
+            conditions=CrashConditions(storages=factors.profiles(), check_disks=factors.check_disks),
+            keep=factors.keep,
+        )
+
+    @classmethod
+    @override
+    def report(cls, run: Run) -> Report:
+        from redolab.results.marks import disks_of
+
+        crashes = {crash.name: crash for crash in crashes_of(run)}
+        cells: dict[tuple[str, str, str], list[Recovery]] = {}
+        for each in recoveries_of(run):
+            end = str(crashes[each.trial.image].spec.binary_log_end)
+            cells.setdefault((each.trial.server, end, each.trial.storage), []).append(each)
+        rows = [_Cell(crashes[found[0].trial.image], found) for _, found in sorted(cells.items())]
+        if not rows:
+            return Report(answer="No recovery was measured.", tables=[])
+        disks, of_disks = disks_of(run)
+        return Report(
+            answer=_answer(rows),
+            tables=[_table(rows)],
+            details=disks,
+            rows={"table": [row for _, row in cls.rows(run)], **of_disks},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """Recoveries of one server on one storage, after crashes with the same end of the binary log."""
+
+    crash: CrashImage
+    recoveries: Sequence[Recovery]
+
+    def seconds(self, phase: Phase, part: str = "") -> list[float]:
+        """Return the seconds of a phase, or of its part, where the log tells them."""
+        timelines = [each.trial.timeline for each in self.recoveries]
+        if part:
+            return [each.seconds for one in timelines if one for each in one.parts if each.part == part]
+        return [seconds for one in timelines if one and (seconds := one.phase(phase).seconds) is not None]
+
+    @property
+    def ready(self) -> list[float]:
+        """Recovery times in seconds, of those that became ready."""
+        return [each.trial.ready_s for each in self.recoveries if each.trial.ready_s is not None]
+
+
+def _table(rows: Sequence[_Cell]) -> ReportTable:
+    def of(phase: Phase, part: str = "") -> Column[_Cell]:
+        return Column(
+            f"{part or phase}, s", lambda row: median_with_range(row.seconds(phase, part)) or NONE, right=True
+        )
+
+    columns: list[Column[_Cell]] = [
+        Column("server", lambda row: row.recoveries[0].trial.server),
+        Column("storage", lambda row: row.recoveries[0].trial.storage),
+        Column("the binary log ends with", lambda row: str(row.crash.spec.binary_log_end)),
+        Column("last file", lambda row: format_size(row.crash.binary_log_bytes or 0), right=True),
+        Column("crashes", lambda row: str(len({each.trial.image for each in row.recoveries})), right=True),
+        Column("n", lambda row: str(len(row.recoveries)), right=True),
+        Column("recovery time, s", lambda row: median_with_range(row.ready) or NONE, right=True),
+        of(Phase.SCAN),
+        of(Phase.APPLY),
+        of(Phase.OPEN),
+        of(Phase.ACCEPT),
+        of(Phase.ACCEPT, BINARY_LOG_PART),
+        of(Phase.ROLLBACK),
+        Column("peak memory, MiB", _peak, right=True),
+    ]
+    notes = [
+        f"{BINARY_LOG_PART} is a part of accept: the server reads the last file, commits what it holds, and rolls back what it "
+        "lacks. Rollback comes after the recovery time. Median (range) of n recoveries."
+    ]
+    return ReportTable.of("Recoveries by what the binary log ends with", rows, columns, notes)
+
+
+def _peak(row: _Cell) -> str:
+    peaks = [each.trial.peak_memory for each in row.recoveries if each.trial.peak_memory is not None]
+    return f"{max(peaks) / MIB:,.0f}" if peaks else NONE
+
+
+def _answer(rows: Sequence[_Cell]) -> str:
+    told = [(max(found), row) for row in rows if (found := row.seconds(Phase.ACCEPT, BINARY_LOG_PART))]
+    if not told:
+        return "No log told how long the binary log's recovery took."
+    longest, row = max(told, key=lambda each: each[0])
+    trial = row.recoveries[0].trial
+    return (
+        f"The binary log's recovery took {longest:.1f} s of {max(row.ready, default=0.0):.1f} s at most: {trial.server} on "
+        f"{trial.storage}, {row.crash.spec.binary_log_end}."
+    )
+
+
+def _wanted(factors: Factors, end: BinaryLogEnd, number: int) -> WantedCrash:
+    from redolab.crash.wanted import WantedCrash
+
+    return WantedCrash(
+        log_size=factors.log_size,
+        dataset=factors.dataset,
+        workload="oltp_write_only",
+        threads=4,
+        kill=KillRule(after=factors.load),
+        open_transaction_rows=end.amount if end.kind is EndKind.CUT else 0,
+        binary_log=True,
+        sync_binlog=1,
+        binary_log_end=end,
+        purpose=Purpose.PRODUCTION,
+        fill_pool=factors.pool,
+        overrides=settings_from("binlog_transaction_compression=1") if factors.compressed else (),
+        number=number,
+    )
