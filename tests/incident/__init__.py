@@ -1,0 +1,1 @@
+"""Tests of the file for a server that is down."""
