@@ -13,21 +13,21 @@ import time
 from pathlib import Path
 
 from benchmarks.instances import bench_lab
-from redolab.crashes.crash import CrashLoad, WantedState, crash_images
+from redolab.crash.crash import CrashLoad, WantedState, crash_images
+from redolab.crash.image_store import ImageStore
+from redolab.crash.records.crash import CrashImage, CrashSpec
+from redolab.crash.records.dataset import DatasetSpec
+from redolab.crash.records.kill_rule import KillRule
+from redolab.crash.records.verdict import Judgement
+from redolab.crash.recovery.checked import CheckedRecovery, ImageTask, checks_of_images, recover_checked
+from redolab.crash.recovery.task import RecoveryTask
+from redolab.disks.place import Place
+from redolab.disks.profiles import HOME
 from redolab.lab import Lab, native_folder
 from redolab.machine.device import BlockDevice
-from redolab.models.sizes import SMALLEST_POOL
-from redolab.records.crash import CrashImage, CrashSpec
-from redolab.records.dataset import DatasetSpec
-from redolab.records.kill_rule import KillRule
-from redolab.records.verdict import Judgement
-from redolab.recoveries.checked import CheckedRecovery, ImageTask, checks_of_images, recover_checked
-from redolab.recoveries.task import RecoveryTask
 from redolab.runs.schema import Ruling
 from redolab.servers.dialects import InstanceRequest, Purpose
-from redolab.states.images import ImageStore
-from redolab.storage.place import Place
-from redolab.storage.profiles import HOME
+from redolab.servers.sizes import SMALLEST_POOL
 from redolab.units import MIB
 from redolab.workloads.catalogue import workload_catalogue
 

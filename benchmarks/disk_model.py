@@ -8,17 +8,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.instances import bench_lab
+from redolab.disks.attaching import DISKS, measure_overhead
+from redolab.disks.disk_model import built_disk_model
+from redolab.disks.figures import FioLoad
+from redolab.disks.fio import FILE_SIZE, Fio
+from redolab.disks.lab_disk import LabDisk
+from redolab.disks.loop import mounted
+from redolab.disks.place import Place
 from redolab.lab import Lab
 from redolab.machine import files, mounts, processes
 from redolab.machine.facts import RequestQueue
 from redolab.machine.processes import Command
-from redolab.storage.attaching import DISKS, measure_overhead
-from redolab.storage.disk_model import built_disk_model
-from redolab.storage.figures import FioLoad
-from redolab.storage.fio import FILE_SIZE, Fio
-from redolab.storage.lab_disk import LabDisk
-from redolab.storage.loop import mounted
-from redolab.storage.place import Place
 from redolab.units import GIB
 
 ROUNDS = 3

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from benchmarks.instances import bench_lab
 from redolab.lab import Lab
-from redolab.models.time_left import Done, Way, time_left
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.initialise import initialise
 from redolab.servers.instance import Instance
 from redolab.units import GIB, MIB
-from redolab.watching.following.follow import EVERY, experience
-from redolab.watching.following.server_process import ServerProcess
+from redolab.watch.following.follow import EVERY, experience
+from redolab.watch.following.server_process import ServerProcess
+from redolab.watch.following.time_left import Done, Way, time_left
 
 _SERVERS = ("mysql-5.7", "mysql-9", "mariadb-10.11", "mariadb-11.8")
 _LOOKS = 100
@@ -40,7 +40,7 @@ def main() -> None:
     done = Done(elapsed=20.0, total=2.0 * GIB, read=1.0 * GIB, reading_s=18.0)
     widening = known.widening_of(Way.PROCESS, "MySQL 9")
     took = _seconds(lambda: time_left(done, tracks, widening))
-    print(f"time left by {len(tracks.redo)} recoveries {took * 1000:.1f} ms")
+    print(f"time left by {len(tracks)} recoveries {took * 1000:.1f} ms")
 
 
 def _measured(lab: Lab, name: str, folder: Path) -> tuple[float, float]:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from redolab.crashes.dataset import make_dataset
+from redolab.crash.dataset import make_dataset
+from redolab.crash.records.dataset import DatasetSpec
 from redolab.lab import Lab, native_folder, open_lab
 from redolab.machine import copies, files
 from redolab.progress import Progress
-from redolab.records.dataset import DatasetSpec
 from redolab.runs.store import RunStore
 from redolab.servers.dialects import InstanceRequest
 from redolab.servers.initialise import initialise

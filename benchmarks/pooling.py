@@ -11,17 +11,17 @@ import math
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 
-from redolab.models.recovery_time.fit import POOLING, Fits, Observation
-from redolab.models.recovery_time.held_out import (
+from redolab.predict.calibrated_elsewhere import fit_committed
+from redolab.predict.recovery_time.fit import POOLING, Fits, Observation
+from redolab.predict.recovery_time.held_out import (
     HeldOut,
     HeldOutPrediction,
-    counts_once,
+    cluster_of,
     held_out_prediction,
     weighted_median,
     weights,
 )
-from redolab.models.recovery_time.pooling import Pooling
-from redolab.sizing.calibrated_elsewhere import fit_committed
+from redolab.predict.recovery_time.pooling import Pooling
 
 STRENGTHS = (Pooling(outer=1.0, inner=3.0, disk=30.0), POOLING, Pooling(outer=10.0, inner=30.0, disk=300.0))
 _BLOCKS = 10
@@ -97,14 +97,14 @@ def score(strength: Pooling, observations: Sequence[Observation]) -> float:
 
 def rms(found: Sequence[HeldOutPrediction]) -> float:
     """Return the root mean square of ln(measured / predicted), each unit counting once."""
-    each_counts = weights([counts_once(each) for each in found])
+    each_counts = weights([cluster_of(each) for each in found])
     squares = sum(weight * each.error**2 for weight, each in zip(each_counts, found, strict=True))
     return math.sqrt(squares / sum(each_counts))
 
 
 def show(what: str, found: Sequence[HeldOutPrediction]) -> None:
     """Print a line."""
-    median = weighted_median([abs(each.relative) for each in found], [counts_once(each) for each in found])
+    median = weighted_median([abs(each.relative) for each in found], [cluster_of(each) for each in found])
     print(f"{what:45} median {median:.1%}  rms {rms(found):.3f}", flush=True)
 
 

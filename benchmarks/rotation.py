@@ -21,7 +21,7 @@ from rich.console import Console
 from redolab.lab import open_lab
 from redolab.progress import Progress
 from redolab.runs.store import RunStore
-from tests.querylogs.servers import users_server
+from tests.slowlog.servers import users_server
 
 _RATE = 10_000
 _CLIENTS = 8

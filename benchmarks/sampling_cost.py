@@ -13,10 +13,10 @@ from pymysql.connections import Connection
 from scipy import stats
 
 from benchmarks.instances import SERVER, THREADS, Loaded, at_rest, bench_lab, under_load
-from redolab.counters import Sample
-from redolab.samples.sampler import Sampler
+from redolab.counters.sampler import Sampler
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.instance import Instance
+from redolab.servers.redo_counters import Sample
 from redolab.units import GIB, MIB
 
 _PAIRS = 60

@@ -19,8 +19,8 @@ from redolab.servers.dialects import SOCKET, InstanceRequest, Purpose
 from redolab.servers.initialise import initialise
 from redolab.servers.instance import Instance
 from redolab.units import MIB
-from redolab.watching.metrics import ServerCollector
-from redolab.watching.watched import ServerToCome, WatchedServer
+from redolab.watch.metrics import ServerCollector
+from redolab.watch.watched import ServerToCome, WatchedServer
 
 _SERVERS = ("mariadb-11.8", "mysql-9")
 _SCRAPES = 200

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _STARTED = 19
-"""Index of the start time, in ticks, in /proc/PID/stat after the process name (starttime in proc_pid_stat(5))."""
+"""Index of the start time, in ticks, among the fields of `process_fields` (starttime in proc_pid_stat(5))."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,11 @@ def process_start(pid: int) -> float:
 
     The kernel keeps ticks since boot: setting the wall clock does not move them.
     """
-    # The name stands in parentheses, and may have spaces and parentheses itself.
-    fields = Path("/proc", str(pid), "stat").read_bytes().rpartition(b")")[2].split()
-    since_boot = int(fields[_STARTED]) / os.sysconf("SC_CLK_TCK")
+    since_boot = int(process_fields(pid)[_STARTED]) / os.sysconf("SC_CLK_TCK")
     return time.monotonic() - (time.clock_gettime(time.CLOCK_BOOTTIME) - since_boot)
+
+
+def process_fields(pid: int) -> list[str]:
+    """Return the fields of /proc/PID/stat behind the process name. Raises `OSError` if it is gone."""
+    # The name stands in parentheses, and may have spaces and parentheses itself.
+    return Path("/proc", str(pid), "stat").read_text(errors="replace").rpartition(")")[2].split()

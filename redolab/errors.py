@@ -6,7 +6,11 @@ line. Any other exception is a bug and keeps its traceback.
 
 from __future__ import annotations
 
+import errno
+import sys
 from collections.abc import Sequence
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class LabError(Exception):
@@ -81,3 +85,26 @@ class Interrupted(BaseException):
 
     Not an `Exception`, so that no caller takes it for a failure of its own.
     """
+
+
+def said(error: BaseException, *, debug: bool = False) -> int:
+    """Write one line about the error that ends a command to standard error. Return the exit status.
+
+    Raises the error itself if it is a bug, or with `debug`.
+    """
+    if isinstance(error, BrokenPipeError):
+        # The reader of the output (head, less) has seen enough.
+        sys.stderr.close()
+        return 1
+    if isinstance(error, (Interrupted, KeyboardInterrupt)):
+        sys.stderr.write(f"redolab: {error or 'stopped'}\n")
+        return 130
+    if isinstance(error, LabError) and not debug:
+        details = "".join(f"    {line}\n" for line in error.details)
+        sys.stderr.write(f"redolab: {error}\n{details}")
+        return error.exit_status
+    if isinstance(error, OSError) and not debug and (error.filename is not None or error.errno in _FULL):
+        remedy = "free some space" if error.errno in _FULL else "look at who owns it and where it lies"
+        sys.stderr.write(f"redolab: {error.filename or 'the disk'}: {error.strerror}: {remedy}\n")
+        return 1
+    raise error

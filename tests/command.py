@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,14 +15,14 @@ from pathlib import Path
 import psutil
 import pytest
 
+from redolab.crash.records.recovery import RecoveryTrial
+from redolab.disks.attaching import DISKS
 from redolab.lab import native_folder
 from redolab.machine import files
 from redolab.project import PROJECT
-from redolab.records.recovery import RecoveryTrial
 from redolab.results.recoveries import recoveries_of
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
-from redolab.storage.attaching import DISKS
 from redolab.workloads.data import TableCheck
 
 UNCHECKED = ("--check-disks", "off")
@@ -97,33 +98,38 @@ def redolab(
 
 
 @contextmanager
-def redolab_running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+def redolab_running(*arguments: str, environment: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
     """While in it: `redolab ARGUMENTS` runs; then it is asked to end."""
     command = [sys.executable, "-m", "redolab", *arguments]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=PROJECT.root
-    ) as process:
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=PROJECT.root,
+        env={**os.environ, **(environment or {})},
+    ) as process:  # fmt: skip
         try:
             yield process
         finally:
             process.terminate()
 
 
+def read_until(process: subprocess.Popen[str], *markers: str) -> str:
+    """Return what a process prints up to a line that has all of these."""
+    assert process.stdout is not None
+    said = ""
+    for line in process.stdout:
+        said += line
+        if all(marker in line for marker in markers):
+            return said
+    raise AssertionError(said)
+
+
 def signal_at(marker: str, with_signal: signal.Signals, arguments: Sequence[str]) -> tuple[int, str]:
     """Start `redolab ARGUMENTS`, signal it when it prints `marker`; its exit status and all that it printed."""
-    command = [sys.executable, "-m", "redolab", *arguments]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=PROJECT.root
-    ) as process:
+    with redolab_running(*arguments) as process:
+        said = read_until(process, marker)
+        process.send_signal(with_signal)
         assert process.stdout is not None
-        said = []
-        for line in process.stdout:
-            said.append(line)
-            if marker in line:
-                process.send_signal(with_signal)
-                break
-        said.extend(process.stdout)
-        return process.wait(60), "".join(said)
+        said += process.stdout.read()
+        return process.wait(60), said
 
 
 @contextmanager
@@ -138,6 +144,16 @@ def run_of(*arguments: str, status: int = 0) -> Iterator[Run]:
     finally:
         RunStore().remove(made)
     assert nothing_is_left()
+
+
+def wait_until_servers_are_gone(seconds: float = 30) -> None:
+    """Wait until no server and no disk of a lab that was killed is left."""
+    deadline = time.monotonic() + seconds
+    while left := [
+        line for line in lab_processes() if any(name in line for name in ("mariadbd", "mysqld", "diskmodel"))
+    ]:
+        assert time.monotonic() < deadline, f"outlived the lab: {left}"
+        time.sleep(0.05)
 
 
 def lab_processes() -> list[str]:

@@ -7,24 +7,24 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from redolab.counters import Sample
+from redolab.crash.records.crash import IMAGE_FORMAT, CrashImage, CrashSpec
+from redolab.crash.records.dataset import DatasetSpec
+from redolab.crash.records.kill_rule import HIGHEST_AGE, KillRule
+from redolab.crash.records.recovery import RecoveryTrial, WarmTime
+from redolab.crash.records.verdict import Judgement
 from redolab.errorlog import timelines
 from redolab.lines import Line
 from redolab.machine.facts import Copy, Disk, Machine
 from redolab.machine.machine_class import machine_classes
-from redolab.models.capacity import capacity_before_8_0, one_file
-from redolab.records.alike import Alike, alike, storage_key
-from redolab.records.crash import IMAGE_FORMAT, CrashImage, CrashSpec
-from redolab.records.dataset import DatasetSpec
-from redolab.records.kill_rule import HIGHEST_AGE, KillRule
-from redolab.records.recovery import RecoveryTrial, WarmTime
-from redolab.records.verdict import Judgement
 from redolab.results.alike import Keyed
+from redolab.results.comparison_key import Alike, alike, storage_key
 from redolab.results.load_figures import load_figures
 from redolab.results.loads import Load
 from redolab.results.recoveries import Recovery
 from redolab.runs.schema import Ruling, TrialRecord
 from redolab.servers.dialects import InstanceRequest, Purpose
+from redolab.servers.redo_capacity import capacity_before_8_0, one_file
+from redolab.servers.redo_counters import Sample
 from redolab.units import MIB
 from redolab.workloads.data import SysbenchTables, TableCheck, WorkloadMoment
 

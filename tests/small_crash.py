@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from redolab.crashes.crash import CrashLoad, WantedState, crash_images
+from redolab.crash.crash import CrashLoad, WantedState, crash_images
+from redolab.crash.dataset_store import Dataset
+from redolab.crash.records.crash import CrashImage, CrashSpec
+from redolab.crash.records.dataset import DatasetSpec
+from redolab.crash.records.kill_rule import KillRule
 from redolab.lab import Lab
 from redolab.machine import files
 from redolab.machine.copies import copy_folder
-from redolab.records.crash import CrashImage, CrashSpec
-from redolab.records.dataset import DatasetSpec
-from redolab.records.kill_rule import KillRule
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, prepare_folder
-from redolab.states.datasets import Dataset
 from redolab.units import MIB
 from redolab.workloads.catalogue import workload_catalogue
 from redolab.workloads.contract import Workload

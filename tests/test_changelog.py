@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from redolab import __version__
+from redolab.crash.records.crash import IMAGE_FORMAT
 from redolab.powercut.kept_cut import KEPT_CUT_FORMAT
+from redolab.predict.calibration import CALIBRATION_FORMAT
+from redolab.predict.trade import TRADE_FORMAT
 from redolab.project import PROJECT
-from redolab.records.crash import IMAGE_FORMAT
 from redolab.runs.schema import RUN_FORMAT
-from redolab.sizing.calibration import CALIBRATION_FORMAT
-from redolab.sizing.trade import TRADE_FORMAT
 from tests.command import redolab
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from fnmatch import fnmatch
 
+from redolab.disks.disk_model import BUILD_PACKAGES
 from redolab.machine.tools import PACKAGES
 from redolab.project import PROJECT
-from redolab.storage.disk_model import BUILD_PACKAGES
 
 RECIPE = (PROJECT.root / "provision/container/Containerfile").read_text()
 FETCHED_LATER = {"maven", "npm"}

@@ -6,11 +6,13 @@ import pytest
 
 from redolab.lab import Lab
 from redolab.machine import processes
-from redolab.querylogs.plugin.packaged import server_audit_plugin
+from redolab.machine.tools import PACKAGES
 from redolab.servers.catalogue import server_catalogue
+from redolab.slowlog.plugin.packaged import server_audit_plugin
 from redolab.workloads.catalogue import workload_catalogue
-from tests.querylogs.plugin.instances import built_stress
-from tests.sizing.test_report_in_browser import BROWSER
+from tests.machines.remote.sshd import NEEDED
+from tests.predict.test_report_in_browser import BROWSER
+from tests.slowlog.plugin.instances import built_stress
 from tests.thorough import USED_EACH_TIME, mostly_thorough
 
 pytestmark = pytest.mark.alone
@@ -30,7 +32,11 @@ def test_every_program_can_be_had_on_this_machine(lab: Lab) -> None:
     # tpcc-mysql is the user's own to build.
     for name in set(workload_catalogue().names()) - {"tpcc-mysql"}:
         workload_catalogue().get(name).require(lab)
-    if processes.which(BROWSER) is None:
-        lab.tools.install([BROWSER], lab.progress)
+    of_root = {**NEEDED, "mkfs.xfs": PACKAGES["mkfs.xfs"]} if processes.is_root() else {}
+    programs = {BROWSER: BROWSER, **of_root}
+    if missing := [package for program, package in programs.items() if processes.which(program) is None]:
+        lab.tools.install(missing, lab.progress)
+    if processes.is_root() and processes.which("vagrant") is None:
+        lab.tools.install(["vagrant", "vagrant-libvirt"], lab.progress)
     assert server_audit_plugin(lab, lab.server("mariadb-11.8")).is_file()
     assert (built_stress() / "stress").is_file()

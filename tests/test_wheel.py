@@ -53,14 +53,10 @@ def installed(packages: Path, tmp_path: Path) -> Installed:
     return run
 
 
-def test_building_leaves_nothing_in_the_folder_for_temporary_files(packages: Path) -> None:
-    assert list((packages.parent / "temporary").iterdir()) == []
-
-
 def test_it_brings_everything_and_no_module_that_is_not_its_own(packages: Path) -> None:
     assert {path.name.partition("-")[0] for path in packages.iterdir()} - {"bin"} == {"redolab"}
     for name in (
-        "experiments/recovery/plan.py",
+        "experiments/recovery/experiment.py",
         "provision/servers.toml",
         "diskmodel/serve.c",
         "slowlogplugin/plugin.cc",
@@ -79,11 +75,10 @@ def test_its_verbs_work_from_any_folder(installed: Installed, packages: Path, tm
     assert "recovery 1 of 2" in installed("timeline", str(LOGS / "mysql-9-recovery-crash.log")).stdout
     assert "How far is Innodb_os_log_written" in installed("run", "inflation", "--help").stdout
     (run,) = RUNS.glob("*-recovery")
-    assert installed("runs").stdout == "no runs yet: 'make experiment recovery' makes one\n"
     theirs = {"REDOLAB_RUNS": str(RUNS)}
     assert run.name in installed("runs", environment=theirs).stdout
     kept = installed("keep", "stuck", run.name, environment=theirs)
-    assert "data/measured is part of a clone" in kept.stderr
+    assert kept.returncode == 2
     assert [path.name for path in tmp_path.iterdir()] in ([], ["cache"])
 
 

@@ -60,7 +60,6 @@ def somebody(home: Path) -> Somebody:
 def test_recoveries_without_root(somebody: Somebody, home: Path) -> None:
     done = somebody("run", "recovery", *SMALL, "--repeat", "1")
     assert done.returncode == 0, done.stderr
-    assert "The page cache was not dropped" in done.stdout
     (run,) = RunStore(home / "runs").all()
     (trial,) = recoveries(run)
     assert not trial.cache_dropped
@@ -74,7 +73,6 @@ def test_binary_logs_are_removed_without_root(somebody: Somebody, home: Path) ->
     asked = ("run", "binlog-purge", "--server", "mariadb-10.11", "--removal", "rotation", *small)
     refused = somebody(*asked, "--file-system", "ext4")
     assert refused.returncode == 2
-    assert "only root may mount" in refused.stderr
     done = somebody(*asked, "--file-system", "as-is")
     assert done.returncode == 0, done.stderr
     (run,) = RunStore(home / "runs").all()
@@ -91,7 +89,6 @@ def test_inflation_without_root(somebody: Somebody, home: Path) -> None:
         "run", "inflation", "--server", "mariadb-10.11", *one_cell, "--repeat", "1", "--log-size", "64M"
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "Blank: device: a block device of its own needs root." in done.stdout
     (run,) = RunStore(home / "runs").all()
     (trial,) = [record.trial for record in run.trials(InflationTrial)]
     assert trial.after.device_bytes is None

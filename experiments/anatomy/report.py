@@ -1,145 +1,169 @@
-"""Report of the anatomy: the time that each level adds, and its phase."""
+"""Report of an anatomy run: the answer, a row for each level with the recovery time that it adds, and one picture."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
 
-from redolab.records.crash import CrashSpec
+import polars as pl
+
+from redolab.crash.records.recovery import DISTURBED_SHARE
 from redolab.report.contents import Plot, Report
+from redolab.report.intervals import Ratio
+from redolab.report.numbers import NONE, noun, number, signed
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
 from redolab.report.table import Column, ReportTable
-from redolab.results.alike import keyed_recoveries
-from redolab.runs.machines import identity_of
+from redolab.results.anatomy import BASELINE, cases_of, effects
+from redolab.results.marks import Off, StorageUse, disks_of, marks_of, storage_remarks
+from redolab.results.measured import disturbed
+from redolab.results.page import plot_changes
 from redolab.runs.store import Run
-from redolab.units import format_size
 
-from .cases import BASELINE, CHANGE_BUFFER
-from .effects import FactorEffect, MeasuredCase, effects
-from .plan import AnatomyPlan
-from .plots import plot_effects
-
-_TOLD = 3
+Row: TypeAlias = Mapping[str, Any]
+"""A level against the baseline of its server (`redolab.results.anatomy.effects`)."""
+_COLOURS = (MEASURED, LIMIT, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 
 
 def report(run: Run) -> Report:
-    """Return the answer, the table and the picture."""
-    found = effects(measured_of([run]))
-    said = answer(found)
+    """Return the answer, the table and the picture of a run."""
+    cases = cases_of(run)
+    rows = levels(cases)
+    said = answer(rows)
+    disks, disk_rows = disks_of(run)
     return Report(
         answer=said,
-        tables=[effects_table(found)],
-        rows={"table": [as_row(each) for each in found]},
-        plots=[Plot("effects", partial(plot_effects, effects=found, title=said))],
+        tables=[levels_table(rows, warnings(cases, marks_of([run])))],
+        details=disks,
+        rows={"table": rows, **disk_rows},
+        plots=[Plot("effects", partial(plot_levels, rows=rows, title=said))] if rows else [],
     )
 
 
-def as_row(effect: FactorEffect) -> dict[str, object]:
-    """Return a row of the table for programs, with the ratio's values in columns of their own."""
-    told = asdict(effect)
-    ratio: dict[str, object] = told.pop("ratio")
-    return {**told, **{f"ratio_{name}": value for name, value in ratio.items()}}
+def levels(cases: pl.DataFrame) -> list[Row]:
+    """Return the baseline of each server, and after it every level: the factor that adds the most first, its levels together."""
+    machines = [] if cases.is_empty() else cases.partition_by("machine", maintain_order=True)
+    found = [
+        {**row, "label": row["label"] if len(machines) == 1 else f"{row['label']} on {own['machine'][0]}"}
+        for own in machines
+        for row in effects(own).iter_rows(named=True)
+    ]
+    labels = list(dict.fromkeys(row["label"] for row in found))
+    most: dict[str, float] = {}
+    for row in found:
+        most[row["factor"]] = max(most.get(row["factor"], -1.0), _or_never(row["change"]))
+    return sorted(
+        found,
+        key=lambda row: (
+            labels.index(row["label"]),
+            row["factor"] != BASELINE,
+            -most[row["factor"]],
+            row["factor"],
+            _or_never(row["added"]),
+        ),
+    )
 
 
-def measured_of(runs: Sequence[Run]) -> list[MeasuredCase]:
-    """Return the recoveries of runs, each with its case, in the plans' order of cases. Raises `LabError`."""
-    plans: dict[str, AnatomyPlan] = {run.name: run.plan(AnatomyPlan) for run in runs}
-    order = {name: position for position, name in enumerate(plans)}
-    machines = {run.name: identity_of(run) for run in runs}
-    found = []
-    for each in keyed_recoveries(runs):
-        planned = plans[each.run].steps[each.record.position]
-        server = plans[each.run].groups[planned.group].server
-        measured = MeasuredCase(
-            server,
-            planned.step.factor,
-            planned.step.level,
-            each.trial,
-            each.key,
-            each.run,
-            crash_in_words(each.image.spec),
-            machines[each.run],
-        )
-        found.append((order[each.run], planned.group, measured))
-    return [each for *_, each in sorted(found, key=lambda placed: placed[:2])]
+def _or_never(value: float | None) -> float:
+    """Return a level's value; one that was never ready adds more than any other."""
+    return math.inf if value is None else value
 
 
-def crash_in_words(spec: CrashSpec) -> str:
-    """Return a description of how a crash is made, with the differences between baselines."""
-    size, dataset = format_size(spec.instance.log_size), format_size(spec.dataset.size)
-    filled_to = spec.kill.filled_to()
-    return f"a redo log of {size} filled by `{spec.workload}` to {filled_to}, a dataset of {dataset}"
+def answer(rows: Sequence[Row]) -> str:
+    """Return the significant level that changes the most seconds, and how many are significant."""
+    changed = [row for row in rows if row["factor"] != BASELINE]
+    if not changed:
+        return "No change of a baseline was measured."
+    significant = [row for row in changed if row["stands"]]
+    never = sum(not row["n"] for row in changed)
+    tail = f"{len(significant)} of {noun(len(changed), 'change')} significant{f', {never} never ready' * bool(never)}."
+    if not significant:
+        return f"Recovery time: {tail}"
+    most = max(significant, key=lambda row: abs(row["added"]))
+    took = f"{abs(most['added']):.1f} s {'longer' if most['added'] > 0 else 'less'} ({100 * most['change']:+.0f} %)"
+    return f"{most['label']} took {took} with {most['factor']}: {most['level']}; {tail}"
 
 
-def answer(found: Sequence[FactorEffect]) -> str:
-    """Return the levels that add the most, for each server."""
-    parts = []
-    for label in dict.fromkeys(each.label for each in found):
-        own = [each for each in found if each.label == label]
-        base = next(each for each in own if each.factor == BASELINE)
-        resolved = sorted((each for each in own if each.stands), key=lambda each: -abs(each.added))[:_TOLD]
-        most = (
-            ", ".join(f"{each.added:+.1f} s with {each.factor} ({each.level})" for each in resolved)
-            or "no level changed it by what stands beside all that were measured"
-        )
-        parts.append(f"{label}: {base.ready:.1f} s; {most}{never_ready(own)}")
-    return "; ".join(parts) + "."
-
-
-def _factor(never: FactorEffect, own: Sequence[FactorEffect]) -> str:
-    """Return the name of a factor with a level at which a server was never ready.
-
-    If it was ready at no level of the change buffer, the buffer is not the reason, but the conditions that both share.
-    """
-    if never.factor == CHANGE_BUFFER and not any(each.n for each in own if each.factor == CHANGE_BUFFER):
-        return "secondary index, log filled with a small pool, with or without the change buffer"
-    return never.factor
-
-
-def never_ready(own: Sequence[FactorEffect]) -> str:
-    """Return the factors with levels at which no recovery ended, in words; empty without any."""
-    never: Counter[str] = Counter()
-    for each in own:
-        if not each.n:
-            never[_factor(each, own)] += each.unfinished
-    return f"; never ready: {', '.join(f'{name} (0 of {count})' for name, count in never.items())}" if never else ""
-
-
-def effects_table(found: Sequence[FactorEffect]) -> ReportTable:
-    """Return a table with a row for each level."""
+def levels_table(rows: Sequence[Row], notes: Sequence[str] = ()) -> ReportTable:
+    """Return a row for each level."""
     columns = [
-        Column[FactorEffect]("server", lambda each: each.label),
-        Column[FactorEffect]("factor", lambda each: each.factor),
-        Column[FactorEffect]("level", lambda each: each.level),
-        Column[FactorEffect]("ready, s", lambda each: _seconds(each.ready), right=True),
-        Column[FactorEffect]("added, s", _added, right=True),
-        Column[FactorEffect]("of the baseline (95 % interval)", _share),
-        Column[FactorEffect]("phase", lambda each: each.phase or "–"),
-        Column[FactorEffect]("rollback, s", lambda each: _seconds(each.rollback), right=True, spare=True),
-        Column[FactorEffect]("n", lambda each: f"{each.n} of {each.crashes}", right=True),
+        Column[Row]("server", lambda row: row["label"]),
+        Column[Row]("factor", lambda row: row["factor"]),
+        Column[Row]("level", lambda row: row["level"]),
+        Column[Row]("recovery, s", lambda row: number(row["ready"]), right=True),
+        Column[Row]("added, s", _added, right=True),
+        Column[Row]("of the baseline (95 % interval)", _change),
+        Column[Row]("phase", lambda row: row["phase"] or NONE),
+        Column[Row]("rollback, s", lambda row: number(row["rollback"]), right=True, spare=True),
+        Column[Row]("n", lambda row: f"{row['n']} of {row['crashes']}", right=True),
+        Column[Row]("storage", lambda row: row["storage"], shared="on {}".format),
+        Column[Row]("baseline", lambda row: row["baseline"], shared="baseline: {}".format, spare=True),
     ]
-    notes = [
-        "Seconds to ready: geometric means over the crashes. The interval is of crashes, by Student's t on logarithms; of a level of "
-        "a single crash by what the crashes of all baselines differ by. A question mark: it leaves out 0, but may be chance among so many "
-        "levels (Holm, 5 %). 'phase' is the one that changed most; rollback runs after ready. n: recoveries, and of how many crashes."
-    ]
-    return ReportTable.brief("Anatomy of a recovery", found, columns, notes)
+    meaning = (
+        "recovery: geometric mean over the crashes, whose 95 % interval is Student's t on logarithms; of a single crash by what "
+        "the crashes of all baselines differ by. ?: leaves out 0, but may be chance among so many levels (Holm, 5 %). phase: the "
+        "one that changed most. n: recoveries, and of how many crashes."
+    )
+    return ReportTable.brief("Anatomy of a recovery", rows, columns, [meaning, *notes])
 
 
-def _seconds(value: float | None) -> str:
-    return "–" if value is None or math.isnan(value) else f"{value:.2f}"
+def warnings(cases: pl.DataFrame, off: Off) -> list[str]:
+    """Return what a reader must know of the storage and of what else ran, a sentence each."""
+    if cases.is_empty():
+        return []
+    each = cases.select("machine", "storage", "late_share", "buffered").iter_rows()
+    others = cases.filter(disturbed(), pl.col("ready_s").is_not_null()).height
+    count = noun(others, "recovery was", "recoveries were")
+    said = f"{count} disturbed: other programs or the host took over {100 * DISTURBED_SHARE:g} % of the CPUs."
+    return [*storage_remarks([StorageUse(*use) for use in each], off), *([said] if others else [])]
 
 
-def _added(each: FactorEffect) -> str:
-    if each.factor == BASELINE:
+def _added(row: Row) -> str:
+    unready = f"NOT READY ({row['of'] - row['n']})"
+    if not row["n"]:
+        return unready
+    added = "" if row["factor"] == BASELINE else signed(row["added"])
+    return f"{added} {unready}".strip() if row["n"] < row["of"] else added
+
+
+def _change(row: Row) -> str:
+    if row["change"] is None:
         return ""
-    unfinished = f" ({each.unfinished} NOT READY)" if each.unfinished else ""
-    return f"{each.added:+.2f}{unfinished}" if each.n else f"NOT READY ({each.unfinished})"
+    ratio = Ratio(row["change"], row["low"], row["high"], row["crashes"])
+    return ratio.with_interval() + " ?" * (ratio.excludes_zero and not row["stands"])
 
 
-def _share(each: FactorEffect) -> str:
-    if each.factor == BASELINE or not each.n:
-        return ""
-    return each.ratio.with_interval() + " ?" * (each.ratio.excludes_zero and not each.stands)
+def plot_levels(folder: Path, rows: Sequence[Row], title: str) -> None:
+    """Draw how much longer each level takes than its server's baseline, with 95 % intervals: `effects.svg`, `.png`.
+
+    Levels that are significant on no server are left out, unless all are.
+    """
+    frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(name=pl.format("{}: {}", "factor", "level"))
+    base, changed = frame.filter(factor=BASELINE), frame.filter(pl.col("factor") != BASELINE)
+    if changed.is_empty():
+        return
+    told = changed.filter(pl.col("stands") | (pl.col("n") == 0))
+    shown = (changed if told.is_empty() else told)["name"].unique(maintain_order=True).to_list()
+    figure, axes = plt.subplots(figsize=(WIDTH, 2.2 + 0.36 * len(shown)), layout="constrained")
+    for place, (label, ready) in enumerate(base.select("label", "ready").iter_rows()):
+        shift, colour = 0.7 * (place + 0.5) / base.height - 0.35, _COLOURS[place % len(_COLOURS)]
+        own = changed.filter(pl.col("name").is_in(shown), label=label)
+        drawn = own.filter(pl.col("n") > 0)
+        places = [shown.index(name) + shift for name in drawn["name"]]
+        if places:
+            plot_changes(axes, drawn, places, colour, f"{label}, {ready:.1f} s")
+        for name in own.filter(n=0)["name"]:
+            axes.text(0, shown.index(name) + shift, "  never ready", va="center", fontsize="small", color=colour)
+    axes.axvline(0, color=MODEL, linewidth=1)
+    axes.set_yticks(range(len(shown)), shown, fontsize="small")
+    axes.set_ylim(len(shown) - 0.4, -0.6)
+    left_out = changed["name"].n_unique() - len(shown)
+    axes.set_xlabel(
+        "% longer than the baseline, with the 95 % interval"
+        + (f"\nleft out: {noun(left_out, 'level')} significant nowhere" if left_out else "")
+    )
+    head(figure, title.removesuffix("."), "")
+    figure.legend(loc="outside lower center", ncols=2, fontsize="small", frameon=False)
+    save(figure, folder / "effects")

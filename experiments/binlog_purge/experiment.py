@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,29 +15,28 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from typing_extensions import override
 
-from redolab.errors import InvalidInput
-from redolab.models.windows import Acknowledged, CommitWindow, commit_gaps, commit_window
+from redolab.clock import now
+from redolab.crash.bench.factors import FILE_SYSTEMS, check_own_disk, several_servers, several_storages
+from redolab.crash.bench.storage_experiment import StorageConditions, StorageExperiment
+from redolab.errors import InvalidInput, LabError
+from redolab.machine.files import names
 from redolab.report.quantities import quantity
 from redolab.runs.bench import GroupContext, StepContext
-from redolab.runs.experiment import Experiment, Noun
-from redolab.runs.factors import one_of, whole_number
+from redolab.runs.experiment import Noun
+from redolab.runs.factors import whole_number
 from redolab.runs.needs import Needs
 from redolab.runs.options import Option
 from redolab.runs.plan import PlannedGroup, PlannedStep
 from redolab.runs.schema import Trial
-from redolab.runs.store import Run
-from redolab.servers.catalogue import server_names
-from redolab.storage.catalogue import storage_name, storage_profile
-from redolab.storage.file_systems import AS_IS, MADE_BY
-from redolab.storage.profiles import FolderStorage, StorageProfile, TmpfsStorage
+from redolab.servers.dialects import InstanceRequest, Purpose, Setting
 from redolab.units import GIB, KIB, MIB, format_size, parse_duration, parse_size
+from redolab.workloads.data import DATABASE
+from redolab.workloads.windows import Acknowledged, CommitWindow, commit_gaps, commit_window
 
 if TYPE_CHECKING:
-    from redolab.bench.started_server import StartedServer
+    from redolab.crash.bench.own_disk import ServerOnDisk
+    from redolab.crash.bench.started_server import StartedServer
     from redolab.progress import Stage
-    from redolab.storage.place import Place
-
-    from .binary_logs import BinaryLogs
 
 _SMALLEST_FILE, _LARGEST_FILE = 512 * KIB, GIB
 """Limits of the file size: the largest max_binlog_size, and a size of which one filling statement is a small part."""
@@ -49,40 +50,42 @@ _AFTERWARDS = 1.0
 _BEHIND = 120.0
 _QUIET = 10.0
 _NEARLY_ALL = 0.9
+_TABLE = f"{DATABASE}.filler"
+_STATEMENT = 256 * KIB
+"""Bytes that one statement adds to the binary log."""
+_FILLER = (
+    f"CREATE TABLE {_TABLE} (id INT NOT NULL PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB",
+    f"INSERT INTO {_TABLE} VALUES (1, 0)",
+)
+_FILLING = [f"UPDATE {_TABLE} SET n = {value} /* {'x' * _STATEMENT} */ WHERE id = 1" for value in range(2)]
+"""Statements that take turns, so that each changes its row; the comment, quick to parse, goes into the log."""
+_SYNCED = MIB
+"""Bytes written between two syncs while files are made."""
+_BLOCK = 4096
+"""max_binlog_size is a multiple of it."""
+_A_DAY = 86_400
+_EXPIRED_DAYS = 10
+_LOOK_EVERY = 0.002
+_PATIENCE = 300.0
+"""Seconds that a purge may take."""
+_SOMETIMES = 500
+_TO_REMOVE = ".~rec~"
+"""Suffix of the server's list of files that it is about to make or to purge."""
 
 
 class Removal(StrEnum):
     """Trigger of the purge."""
 
     PURGE = "purge"
-    """PURGE BINARY LOGS TO on a connection of its own."""
     ROTATION = "rotation"
-    """Expiry of the files at a commit that rotates the binary log, as in the published case."""
 
 
 class Server(PlannedGroup, frozen=True, kw_only=True):
     """A server whose binary logs are purged, on a disk of its own."""
 
-    server: Annotated[
-        str,
-        Option(
-            "Servers, with commas; all for every one.",
-            server_names,
-            "mysql-5.5,mysql-5.7,mysql-9,mariadb-10.2,mariadb-11.8",
-        ),
-    ]
-    storage: Annotated[
-        str, Option("Storage profiles, or folders as in /mnt/fast, with commas.", storage_name, "native,cloud-ssd")
-    ]
-    file_system: Annotated[
-        str,
-        Option(
-            "File systems under the data directory, with commas: xfs, ext4, ext3, each on a disk in a file of its own (which takes "
-            f"root); {AS_IS}: the one that the folder of STORAGE= lies on already.",
-            one_of("file system", lambda: [*MADE_BY, AS_IS]),
-            "xfs,ext4",
-        ),
-    ]
+    server: Annotated[str, several_servers("mysql-5.5,mysql-5.7,mysql-9,mariadb-10.2,mariadb-11.8")]
+    storage: Annotated[str, several_storages("native,cloud-ssd")]
+    file_system: Annotated[str, FILE_SYSTEMS]
 
 
 class Removing(PlannedStep, frozen=True, kw_only=True):
@@ -92,7 +95,7 @@ class Removing(PlannedStep, frozen=True, kw_only=True):
         Removal,
         Option(
             "How they are removed, with commas: purge, by PURGE BINARY LOGS on a connection of its own; rotation, as expired by the "
-            "commit that rotates the binary log.",
+            "commit that rotates the binary log, as in the published case.",
             None,
             "purge,rotation",
         ),
@@ -102,7 +105,7 @@ class Removing(PlannedStep, frozen=True, kw_only=True):
     ] = msgspec.field(name="file_size")
 
 
-class Conditions(msgspec.Struct, frozen=True, kw_only=True):
+class Conditions(StorageConditions, frozen=True, kw_only=True):
     """Conditions of the whole run; sizes in bytes, times in seconds."""
 
     purged: Annotated[
@@ -241,18 +244,7 @@ class PurgeTrial(Trial, frozen=True, kw_only=True):
         }
 
 
-@dataclass(frozen=True, slots=True)
-class LoggingServer:
-    """A server under load, and the disk of its binary logs."""
-
-    started: StartedServer
-    place: Place
-    logs: BinaryLogs
-    notes: Path
-    """Folder for the clients' notes."""
-
-
-class BinlogPurge(Experiment[Server, Removing, Conditions, LoggingServer, PurgeTrial]):
+class BinlogPurge(StorageExperiment[Server, Removing, Conditions, "ServerOnDisk", PurgeTrial]):
     """Clients write, binary logs are removed, and every commit is timed."""
 
     question = "Does removing binary logs stall writers, and does it depend on the size of the files?"
@@ -276,56 +268,22 @@ class BinlogPurge(Experiment[Server, Removing, Conditions, LoggingServer, PurgeT
             )
         if conditions.seconds < _SHORTEST:
             raise InvalidInput(f"{conditions.seconds:g} s of writing are too short", f"choose {_SHORTEST:g}s or more")
-        profile = storage_profile(group.storage)
-        if isinstance(profile, TmpfsStorage):
-            raise InvalidInput(
-                f"the storage {group.storage} is memory, on which removing a file takes no time", "choose another"
-            )
-        if group.file_system == AS_IS and not isinstance(profile, FolderStorage):
-            raise InvalidInput(
-                f"the storage {group.storage} is a disk of the lab's, with no file system of its own yet",
-                "choose FILESYSTEM=xfs,ext4 for it",
-            )
-
-    @override
-    def check(self, positions: Sequence[int]) -> None:
-        from redolab.bench.own_disk import check_disks
-
-        check_disks(self.lab, [self.plan.groups[self.plan.steps[position].group] for position in positions])
+        check_own_disk(group.storage, group.file_system)
 
     @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
-        folders = {Path(each.path) for each in self._profiles().values() if isinstance(each, FolderStorage)}
-        disk = {each if each.is_absolute() else self.lab.home: self._disk_size() for each in folders}
-        return Needs(
-            memory=_POOL,
-            memory_for=f"a buffer pool of {format_size(_POOL)}",
-            disk=disk or {self.lab.home: self._disk_size()},
-            disk_for=dict.fromkeys(disk, f"a server with {format_size(self.conditions.purged)} of binary logs"),
-            remedy="choose a smaller PURGED",
-        )
+        from redolab.crash.bench.own_disk import server_needs
+
+        what = f"a server with {format_size(self.conditions.purged)} of binary logs"
+        storages, remedy = self.conditions.storages, "choose a smaller PURGED"
+        return server_needs(self.lab, storages, self._disk_size(), _POOL, what, remedy)
 
     @contextmanager
     @override
-    def opened(self, run: Run) -> Iterator[None]:
-        from redolab.storage.attaching import Storages
-
-        with Storages(self.lab, self._profiles()) as self._storages:
-            yield
-
-    @contextmanager
-    @override
-    def group(self, group: Server, at: GroupContext) -> Iterator[LoggingServer]:
-        from redolab.bench.own_disk import folder_on_disk, notes_folder, own_disk
-        from redolab.bench.started_server import started_server
-        from redolab.servers.dialects import InstanceRequest, Purpose, Setting
-        from redolab.servers.instance import DATA
+    def group(self, group: Server, at: GroupContext) -> Iterator[ServerOnDisk]:
+        from redolab.crash.bench.own_disk import server_on_disk
         from redolab.workloads.paced import paced_tables
 
-        from .binary_logs import FILLER, BinaryLogs
-
-        server = self.lab.server(group.server)
-        name = f"{group.server}-{group.storage.strip('/').replace('/', '-')}-{group.file_system}"
         request = InstanceRequest(
             purpose=Purpose.PRODUCTION,
             log_size=_REDO,
@@ -336,29 +294,21 @@ class BinlogPurge(Experiment[Server, Removing, Conditions, LoggingServer, PurgeT
                 Setting("binlog_cache_size", str(MIB), "what fills the files is not to go through temporary files"),
             ),
         )
-        with (
-            notes_folder(self.lab, "binlog-purge-notes") as notes,
-            own_disk(self.lab, self._storages, group, self._disk_size()) as place,
-            folder_on_disk(self.lab, server, place, group, name) as folder,
-            started_server(self.lab, at.run, server, folder, request) as started,
-        ):
-            started.execute(*paced_tables(self.conditions.clients), *FILLER)
-            yield LoggingServer(started, place, BinaryLogs(started.connection, folder / DATA), notes)
+        with server_on_disk(self.lab, at.run, self.storages, group, self._disk_size(), request) as made:
+            made.started.execute(*paced_tables(self.conditions.clients), *_FILLER)
+            yield made
 
     @override
-    def measure(self, group: Server, step: Removing, made: LoggingServer, at: StepContext[PurgeTrial]) -> PurgeTrial:
+    def measure(self, group: Server, step: Removing, made: ServerOnDisk, at: StepContext[PurgeTrial]) -> PurgeTrial:
         files = f"{self.conditions.purged // step.file_size_bytes} of {format_size(step.file_size_bytes)}"
         title = f"{group.server}, {group.file_system} of {group.storage}: {files}, {step.removal}"
         with self.lab.progress.stage(title, "measure", brief=True) as stage, made.place.blamed():
             return self._removed_under_load(made, step, stage)
 
-    def _removed_under_load(self, made: LoggingServer, step: Removing, stage: Stage) -> PurgeTrial:
-        from redolab.clock import now
+    def _removed_under_load(self, made: ServerOnDisk, step: Removing, stage: Stage) -> PurgeTrial:
         from redolab.workloads.paced import paced_updates
 
-        from .binary_logs import forget, prepared
-
-        conditions, logs, instance = self.conditions, made.logs, made.started.instance
+        conditions, logs, instance = self.conditions, BinaryLogs(made.started), made.started.instance
         written, took = logs.write(
             step.file_size_bytes,
             conditions.purged // step.file_size_bytes,
@@ -367,8 +317,8 @@ class BinlogPurge(Experiment[Server, Removing, Conditions, LoggingServer, PurgeT
         if step.removal is Removal.ROTATION:
             logs.expire(written)
         if not conditions.cached:
-            forget(written)
-        lying = prepared(written, took)
+            _forget(written)
+        lying = _prepared(written, took)
         if made.place.device is not None:
             made.place.device.wait_quiet(_QUIET)
         clients, rate = conditions.clients, conditions.rate
@@ -386,8 +336,8 @@ class BinlogPurge(Experiment[Server, Removing, Conditions, LoggingServer, PurgeT
             load.wait(began + conditions.seconds, look)
             stage.say("the files are removed")
             asked = now().monotonic
-            removed = logs.purge(written) if step.removal is Removal.PURGE else logs.rotate(written, look)
-            ended = max(asked + conditions.seconds, removed.ended + _AFTERWARDS)
+            removal = logs.purge(written) if step.removal is Removal.PURGE else logs.rotate(written, look)
+            ended = max(asked + conditions.seconds, removal[1] + _AFTERWARDS)
             load.wait(ended, look)
             load.wait_answered(ended, _BEHIND, look)
             statements = load.statements()
@@ -398,12 +348,155 @@ class BinlogPurge(Experiment[Server, Removing, Conditions, LoggingServer, PurgeT
             lying=lying,
             quiet=commit_window(statements, began, asked),
             removing=commit_window(statements, asked, ended),
-            removal_times=removal_times(statements, removed.began, removed.ended, ended),
+            removal_times=removal_times(statements, *removal, ended),
         )
-
-    def _profiles(self) -> Mapping[str, StorageProfile]:
-        return {group.storage: storage_profile(group.storage) for group in self.plan.groups}
 
     def _disk_size(self) -> int:
         """Return bytes of an instance's disk: half of it stays free, as a full one would break up the files."""
         return 2 * self.conditions.purged + _SERVER
+
+
+class BinaryLogs:
+    """The binary logs of a server that nobody else removes any of."""
+
+    def __init__(self, server: StartedServer) -> None:
+        self._server = server
+
+    def write(self, file_size: int, count: int, follow: Callable[[int], None]) -> tuple[list[Path], float]:
+        """Make `count` full files, an empty one after them and none before. Return the full files and the seconds.
+
+        The server writes them, statement by statement, and syncs after each MiB. `follow` is told the bytes written
+        so far.
+        """
+        synced = ("sync_binlog", "innodb_flush_log_at_trx_commit")
+        durable = {name: self._server.value(f"SELECT @@GLOBAL.{name}") for name in synced}
+        self._server.execute("SET SESSION binlog_format = 'STATEMENT'")
+        self._begin_anew()
+        self._set(sync_binlog=_SYNCED // _STATEMENT, innodb_flush_log_at_trx_commit=2, max_binlog_size=file_size)
+        began, number = now().monotonic, 0
+        while len(there := self._there()) <= count:
+            number += 1
+            self._server.execute(_FILLING[number % 2])
+            follow(number * _STATEMENT)
+        seconds = now().monotonic - began
+        # All later writes go into one file.
+        self._set(max_binlog_size=GIB, **durable)
+        return there[:-1], seconds
+
+    def purge(self, files: Sequence[Path]) -> tuple[float, float]:
+        """Purge these files by PURGE BINARY LOGS. Return the monotonic times of the statement and its answer.
+
+        Raises `LabError` if a file is still there.
+        """
+        statement = f"PURGE BINARY LOGS TO '{self._there()[-1].name}'"
+        began = now().monotonic
+        self._server.execute(statement)
+        ended = now().monotonic
+        if any(file.exists() for file in files):
+            raise LabError(f"the server has kept {files[-1].name}, which it was to remove", "its error log may say why")
+        return began, ended
+
+    def expire(self, files: Sequence[Path]) -> None:
+        """Make these files old enough for the server to remove them at its next rotation."""
+        # Before they are old: MariaDB 11.8 removes what has expired also when one of these is set.
+        self._set(**expiry(self._server.used.variables))
+        written = time.time() - _EXPIRED_DAYS * _A_DAY
+        for file in files:
+            os.utime(file, (written, written))
+
+    def rotate(self, files: Sequence[Path], look: Callable[[], None]) -> tuple[float, float]:
+        """Make the next commit rotate the binary log, and wait until the server has purged the expired `files`.
+
+        Return the monotonic times of the file that the server rotates to, with which the purge begins, and of its end,
+        when the server's list of files to purge is gone, too. `look` is called every now and then. Raises `LabError`
+        if the purge takes minutes.
+        """
+        active = self._there()[-1]
+        following = active.with_name(f"{active.stem}.{int(active.suffix[1:]) + 1:06}")
+        self._set(max_binlog_size=max(_BLOCK, active.stat().st_size // _BLOCK * _BLOCK))
+        _wait(following.exists, look)
+        began = now().monotonic
+        _wait(lambda: not self._is_removing(files), look)
+        ended = now().monotonic
+        self._set(max_binlog_size=GIB)
+        return began, ended
+
+    def _begin_anew(self) -> None:
+        """Reduce the binary logs to one empty file."""
+        self._server.execute("FLUSH BINARY LOGS")
+        newest = self._there()[-1]
+
+        def is_alone() -> bool:
+            self._server.execute(f"PURGE BINARY LOGS TO '{newest.name}'")
+            if self._there() == [newest]:
+                return True
+            # MariaDB keeps the previous file until InnoDB has synced its commits; a further commit makes it request
+            # that sync.
+            self._server.execute(f"UPDATE {_TABLE} SET n = n + 1 WHERE id = 1")
+            return False
+
+        _wait(is_alone, lambda: None)
+
+    def _is_removing(self, files: Sequence[Path]) -> bool:
+        there = set(names(self._server.data))
+        return any(file.name in there or file.name.partition(".")[0] + _TO_REMOVE in there for file in files)
+
+    def _there(self) -> list[Path]:
+        """Return all files in order, from the directory: the server would lock its binary log."""
+        data = self._server.data
+        return [data / name for name in sorted(names(data)) if re.fullmatch(r"binlog\.\d{6,}", name)]
+
+    def _set(self, **values: int) -> None:
+        self._server.execute(*(f"SET GLOBAL {name} = {value}" for name, value in values.items()))
+
+
+def _wait(done: Callable[[], bool], look: Callable[[], None]) -> None:
+    deadline, looked = now().monotonic + _PATIENCE, 0
+    while not done():
+        looked += 1
+        if looked % _SOMETIMES == 0:
+            look()
+        if now().monotonic > deadline:
+            problem = f"after {_PATIENCE:.0f} s the server still has binary logs that it was to remove"
+            raise LabError(problem, "its error log may say why")
+        time.sleep(_LOOK_EVERY)
+
+
+def expiry(known: Mapping[str, str]) -> dict[str, int]:
+    """Return the variables with which such a server purges, at a rotation, files older than a day."""
+    by_seconds = "binlog_expire_logs_seconds" in known
+    expires = {"binlog_expire_logs_seconds": _A_DAY} if by_seconds else {"expire_logs_days": 1}
+    # A MariaDB that has it keeps all as long as fewer replicas than this are connected.
+    needed = "slave_connections_needed_for_purge"
+    return {**expires, **({needed: 0} if needed in known else {})}
+
+
+def _forget(files: Sequence[Path]) -> None:
+    """Drop these files from the page cache; as root, their block lists, too."""
+    from redolab.machine.page_cache import drop_page_cache
+
+    if drop_page_cache():
+        return
+    for file in files:
+        with suppress(OSError), file.open("rb") as opened:
+            os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _prepared(files: Sequence[Path], seconds: float) -> PreparedFiles:
+    """Return size, extents and cached bytes of these files."""
+    from redolab.machine.processes import said_by
+
+    extents = [extents_in(said_by("filefrag", str(file))) for file in files]
+    cached = said_by("fincore", "--bytes", "--noheadings", "--output=RES", *map(str, files))
+    return PreparedFiles(
+        bytes=tuple(file.stat().st_size for file in files),
+        extents=None if None in extents else tuple(each for each in extents if each is not None),
+        cached_bytes=sum(map(int, cached.split())) if cached else None,
+        seconds=seconds,
+    )
+
+
+def extents_in(said: str) -> int | None:
+    """Return the number of extents in filefrag's output; None if it has none."""
+    match = re.search(r": (\d+) extents? found", said)
+    return None if match is None else int(match[1])

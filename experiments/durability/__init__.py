@@ -1,1 +1,1 @@
-"""What does a power cut lose of what was acknowledged, with which settings?"""
+"""Acknowledged commits that a power cut loses, setting by setting."""

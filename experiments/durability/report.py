@@ -1,238 +1,163 @@
-"""What power cuts have lost: tables of the settings, and how long ago what is lost was acknowledged."""
+"""Report on power cuts: answer, tables of the settings, and how long ago lost commits were acknowledged."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
-from redolab.powercut.explaining import Explanation
+import msgspec
+import polars as pl
+
 from redolab.powercut.ledger import LedgerVerdict
+from redolab.powercut.rows import CELL, by_cell, lost_writes, power_cuts, read_by_replicas, sigkills
 from redolab.report.contents import Plot, Report
-from redolab.report.labels import server_label
-from redolab.report.table import Column, ReportTable
+from redolab.report.numbers import number
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+from redolab.report.table import PAGE
+from redolab.results.page import report_table
 from redolab.runs.store import Run
+from redolab.runs.trial_results import Result
 
-from .cells import VARIATIONS
-from .plots import plot_lost
-from .promises import promise_of, unexpected
-from .results import CellResult, results
-from .trial import CutVerdict, DurabilityTrial
+from .experiment import Batch, Durability, DurabilityTrial, Recording
+from .promises import promised
+from .variations import PLAIN, variation_of
 
-_WORDS = 3
-"""Of what had to be lost so many are named in a table."""
 _OF_NONE = 3
-"""Where none of n had an event, so many of n bound their share from above, 95 % sure (the rule of three)."""
+"""Rule of three: if none of n states lost anything, 3/n is a 95 % upper bound of the share that does."""
+_A_SECOND = 1.0
+_SPARE = (
+    *("recordings", "distinct", "commits lost, median", "seconds back, median"),
+    *("seen, then lost", "while a table was defined"),
+)
+"""Columns that a terminal has no room for."""
 _TERMS = (
-    "Lost: acknowledged before the cut, and gone. Broken: the server does not come up, or holds transactions in part, out of order, or "
-    "that nobody had sent. Half of the states are of cuts at random moments, the rest of moments at which a fault would show: "
-    "counts are no shares."
+    "That lost: states without commits that were acknowledged before the cut. Broken: the server does not come up, or "
+    "holds transactions in part, out of order, or that nobody had sent. Only half of the cuts are at random times, the "
+    "others are where a fault is likely: do not read counts as shares."
 )
 
 
 def report(run: Run) -> Report:
-    """The answer and the tables of a run."""
-    trials = [record.trial for record in run.trials(DurabilityTrial)]
-    found = results(trials)
+    """Return the answer, the tables and the plot of a run. Raises `LabError`."""
+    results = Durability.results(run)
+    if not results:
+        return Report(answer="Nothing was measured.", tables=[])
+    every = judged_cuts(run)
+    states = every.filter(pl.col("cuts") != "killed")
+    cuts, controls = states.filter(is_control=False), states.filter("is_control")
+    seconds = sum(each.trial.recovered_s for each in results)
+    table, found = lost(cuts), by_cell(controls).select(*CELL, "states", "that lost", "broken")
+    notes = [_TERMS, *_bounds(cuts), _pace(states, seconds)]
+    if found.height:
+        red = (found["that lost"] + found["broken"] > 0).sum()
+        notes.append(f"{red} of {found.height} controls lost, as each must: else this search would find nothing.")
+    details = {
+        "What a replica had read": read_by_replicas(cuts),
+        "Controls": found,
+        "SIGKILL instead": sigkills(every),
+        "What had to be lost": lost_writes(states),
+    }
     return Report(
-        answer=answer(found),
-        tables=[lost_table(found)],
+        answer=answer(cuts),
+        tables=[report_table("What power cuts lose", table, notes, spare=_SPARE)],
         details=[
-            *replica_tables(found),
-            controls_table(found),
-            *killed_tables(found),
-            *explained_tables(found),
+            report_table("All that power cuts lose", table, widest=PAGE),
+            *(report_table(title, frame) for title, frame in details.items() if not frame.is_empty()),
         ],
-        plots=[Plot("lost", partial(plot_lost, cells=found))] if any(each.lost for each in found) else [],
-        rows={"table": [row for trial in trials for row in rows_of(trial)]},
+        plots=[Plot("lost", partial(plot_lost, cuts=cuts))] if cuts["is_lost"].any() else [],
+        rows={"table": [row for each in results for row in state_rows(each)]},
     )
 
 
-def answer(found: Sequence[CellResult]) -> str:
-    """What was lost where nothing may be, and where it may."""
-    promised = [each for each in found if promise_of(each.cell) is not None and not each.is_control]
-    states = sum(each.distinct for each in found)
-    hour = 3600 * states / max(1e-9, sum(trial.recovered_s for each in found for trial in each.trials))
-    lost = sum(bool(each.lost) for each in promised)
-    kept = f"{lost} of {len(promised)} settings that promise it lost acknowledged commits"
-    if not promised:
-        kept = "No setting here promises every commit"
-    elif not lost:
-        kept = f"With settings that promise it, {sum(len(each.verdicts) for each in promised)} power cuts lost no acknowledged commit"
-    controls = [each for each in found if each.is_control]
-    red = sum(each.has_red for each in controls)
-    said = f"; {red} of {len(controls)} controls that must lose did" if controls else ""
-    broken = sum(each.broken for each in promised)
-    beside = f"; after {broken} of them a server did not come up, or a table could not be read" if broken else ""
-    return f"{kept}{beside}{said}. {states} distinct states were recovered, {hour:,.0f} an hour."
-
-
-def lost_table(found: Sequence[CellResult], *, with_terms: bool = True) -> ReportTable:
-    """A row for each cell but the controls; `with_terms`: below it is what its words mean."""
-    rows = [each for each in found if not each.is_control]
-    columns = [
-        Column[CellResult]("server", _label, shared=str),
-        Column[CellResult]("settings", lambda row: row.cell.in_words),
-        Column[CellResult]("recordings", lambda row: str(row.recordings), right=True),
-        Column[CellResult]("states", lambda row: f"{len(row.verdicts)} ({row.distinct} distinct)", right=True),
-        Column[CellResult]("states that lost", lambda row: str(len(row.lost)), right=True),
-        Column[CellResult]("lost commits: median, 95 %, most", _lost, right=True),
-        Column[CellResult]("seconds back: median, 95 %, most", _back, right=True),
-        Column[CellResult]("seen, then lost", lambda row: str(row.seen_then_lost), right=True),
-        Column[CellResult](
-            "binary log apart", lambda row: "–" if row.cell.sync_binlog is None else str(row.apart), right=True
+def judged_cuts(run: Run) -> pl.DataFrame:
+    """Return `power_cuts` of a run with `is_promised` (no fault may be left) and `is_control` (a fault must be)."""
+    return power_cuts([run]).with_columns(
+        is_promised=pl.struct("trx_commit", "sync_binlog", "variation").map_elements(
+            lambda settings: bool(promised(**settings)), pl.Boolean
         ),
-        Column[CellResult]("broken", lambda row: str(row.broken), right=True),
-        Column[CellResult]("promised", lambda row: "yes" if promise_of(row.cell) else "no"),
-    ]
-    notes = [*([_TERMS] if with_terms else []), *_bounds(rows)]
-    return ReportTable.brief("What power cuts lose", rows, columns, notes)
+        is_control=pl.col("variation").map_elements(lambda name: variation_of(name).must_lose, pl.Boolean),
+    )
 
 
-def _bounds(rows: Sequence[CellResult]) -> list[str]:
-    """What of cells without a loss can be said."""
-    clean = [each for each in rows if promise_of(each.cell) is not None and not each.lost and each.sampled]
-    if not clean:
-        return []
-    fewest = min(len(each.sampled) for each in clean)
+def answer(cuts: pl.DataFrame) -> str:
+    """Return a sentence: losses under settings that promise every commit, and under the others."""
+    safe, others = cuts.filter("is_promised"), cuts.filter(~pl.col("is_promised"))
+    back = others["seconds_back"].drop_nulls().to_list()
+    lost = f"up to {number(max(back), 2)} s of commits" if back else "none"
+    if not safe.height:
+        return (
+            f"Power cuts lost {lost}; no setting here promises every commit." if others.height else "Only controls ran."
+        )
+    said = (
+        f"{safe['is_lost'].sum()} of {safe.height:,} power cuts under settings that promise every commit lost one, and "
+        f"{safe['is_broken'].sum()} left a server or table unusable"
+    )
+    return f"{said}; others lost {lost}." if others.height else f"{said}."
+
+
+def lost(cuts: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each configuration, with its promise."""
+    yes_or_no = pl.when("is_promised").then(pl.lit("yes")).otherwise(pl.lit("no"))
+    return by_cell(cuts).join(cuts.select(*CELL, promised=yes_or_no).unique(), on=CELL, maintain_order="left")
+
+
+def _bounds(cuts: pl.DataFrame) -> list[str]:
+    """Return an upper bound of the share of states that lose, for settings without a loss."""
+    clean = (
+        cuts.filter("is_promised")
+        .group_by(*CELL)
+        .agg(pl.col("is_lost").any(), sampled=(pl.col("cuts") == "at random").sum())
+        .filter(~pl.col("is_lost"), pl.col("sampled") > 0)
+    )
+    fewest = min(clean["sampled"], default=0)
     if fewest <= _OF_NONE:
         return []
     return [
-        f"Where none of {fewest} states at random moments lost anything, fewer than {_OF_NONE / fewest:.1%} of such states of these "
-        "recordings do, 95 % sure (3/n)."
+        f"Where none of {fewest} states at random times lost anything, fewer than {_OF_NONE / fewest:.1%} of such states "
+        "of these recordings do, 95 % sure (3/n)."
     ]
 
 
-def controls_table(found: Sequence[CellResult]) -> ReportTable:
-    """The controls: what must lose, or the search finds nothing."""
-    rows = [each for each in found if each.is_control]
-    columns = [
-        Column[CellResult]("server", _label),
-        Column[CellResult]("settings", lambda row: row.cell.settings_in_words, shared=str),
-        Column[CellResult]("control", lambda row: VARIATIONS[row.cell.variation].about.removeprefix("control: ")),
-        Column[CellResult]("states", lambda row: str(len(row.verdicts)), right=True),
-        Column[CellResult]("lost", lambda row: str(len(row.lost)), right=True),
-        Column[CellResult]("broken", lambda row: str(row.broken), right=True),
-        Column[CellResult](
-            "", lambda row: "red, as it must be" if row.has_red else "NOT RED: this search would find nothing"
-        ),
-    ]
-    return ReportTable.of("Controls", rows, columns, [])
+def _pace(states: pl.DataFrame, seconds: float) -> str:
+    distinct = states.select(*CELL, "recording", "hash").n_unique()
+    return f"{distinct:,} distinct states were recovered, {number(3600 * distinct / max(1e-9, seconds), 0)} an hour."
 
 
-def replica_tables(found: Sequence[CellResult]) -> list[ReportTable]:
-    """What a replica had read that the server has lost; no table where none read."""
-    rows = [each for each in found if VARIATIONS[each.cell.variation].replica]
-    columns = [
-        Column[CellResult]("server", _label, shared=str),
-        Column[CellResult]("settings", lambda row: row.cell.settings_in_words),
-        Column[CellResult]("states", lambda row: str(len(row.verdicts)), right=True),
-        Column[CellResult]("a replica had more", lambda row: str(len(row.only_on_replica)), right=True),
-        Column[CellResult]("transactions: median, most", _more, right=True),
-    ]
-    return [ReportTable.of("What a replica had read", rows, columns, [])] if rows else []
+def plot_lost(folder: Path, cuts: pl.DataFrame) -> None:
+    """Draw the age of the oldest lost commit of each state, a row for each configuration: `lost.svg`, `.png`."""
+    back = pl.col("seconds_back").drop_nulls()
+    # A variation has a row only if it lost commits. A replica that reads along changes nothing about losses.
+    shown = (
+        cuts.filter(pl.col("variation") != "replica")
+        .group_by(*CELL, maintain_order=True)
+        .agg(back=back)
+        .filter((pl.col("variation") == PLAIN) | (pl.col("back").list.len() > 0))
+    )
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.34 * shown.height + 1.6), layout="constrained")
+    names = []
+    for place, row in enumerate(shown.reverse().iter_rows(named=True)):
+        log = "binary log off" if row["binlog"] == "off" else row["binlog"]
+        varied = "" if row["variation"] == PLAIN else f", {row['variation']}"
+        names.append(f"{row['label']}, trx_commit={row['trx_commit']}, {log}{varied}")
+        axes.plot(row["back"], [place] * len(row["back"]), "|", color=MEASURED, markersize=11, alpha=0.6)
+        if not row["back"]:
+            axes.text(0.01, place, "none lost", va="center", fontsize="small", color=MODEL)
+    axes.set_yticks(range(shown.height), names, fontsize="small")
+    axes.set_ylim(-0.7, shown.height - 0.3)
+    axes.axvline(_A_SECOND, color=LIMIT, linestyle="--", linewidth=1)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("seconds taken back, a mark each state that lost some; dashed: a second")
+    head(figure, answer(cuts).removesuffix("."), "")
+    save(figure, folder / "lost")
 
 
-def _more(row: CellResult) -> str:
-    counts = row.only_on_replica
-    return f"{statistics.median(counts):.0f}, {max(counts)}" if counts else "–"
-
-
-@dataclass(frozen=True, slots=True)
-class _Kills:
-    """What SIGKILL left of one server's loads with one value of innodb_flush_log_at_trx_commit."""
-
-    label: str
-    trx_commit: int
-    verdicts: Sequence[CutVerdict]
-
-
-def killed_tables(found: Sequence[CellResult]) -> list[ReportTable]:
-    """What SIGKILL left of the same loads; no table without any."""
-    of_kind: dict[tuple[str, int], list[CutVerdict]] = {}
-    for each in found:
-        if each.killed:
-            of_kind.setdefault((_label(each), each.cell.trx_commit), []).extend(each.killed)
-    rows = [_Kills(label, commit, verdicts) for (label, commit), verdicts in of_kind.items()]
-    columns = [
-        Column[_Kills]("server", lambda row: row.label, shared=str),
-        Column[_Kills]("trx_commit", lambda row: str(row.trx_commit), right=True),
-        Column[_Kills]("kills", lambda row: str(len(row.verdicts)), right=True),
-        Column[_Kills]("that lost", lambda row: str(sum(each.is_lost for each in row.verdicts)), right=True),
-        Column[_Kills]("seconds back, most", lambda row: _most_back(row.verdicts), right=True),
-        Column[_Kills]("broken", lambda row: str(sum(each.is_broken for each in row.verdicts)), right=True),
-    ]
-    return [ReportTable.of("SIGKILL instead", rows, columns, [])] if rows else []
-
-
-def _most_back(verdicts: Sequence[CutVerdict]) -> str:
-    back = [each.ledger.seconds_back for each in verdicts if each.ledger is not None and each.is_lost]
-    return f"{max(back):.2f}" if back else "–"
-
-
-@dataclass(frozen=True, slots=True)
-class _Explained:
-    """A state of which it was looked for what had to be lost."""
-
-    result: CellResult
-    verdict: CutVerdict
-    why: Explanation
-
-
-def explained_tables(found: Sequence[CellResult]) -> list[ReportTable]:
-    """What had to be lost, of the first state of each kind; no table without any."""
-    rows = [_Explained(each, verdict, why) for each in found for verdict, why in each.explanations]
-    columns = [
-        Column[_Explained]("server", lambda row: _label(row.result), shared=str),
-        Column[_Explained]("settings", lambda row: row.result.cell.in_words),
-        Column[_Explained](
-            "what", lambda row: ", ".join(fault.name.lower() for fault in unexpected(row.result.cell, row.verdict))
-        ),
-        Column[_Explained]("lost writes", lambda row: f"{row.why.taken:,}", right=True),
-        Column[_Explained]("that do it", lambda row: needed(row.why)),
-    ]
-    return [ReportTable.of("What had to be lost", rows, columns, [])] if rows else []
-
-
-def needed(why: Explanation) -> str:
-    """The fewest lost writes that do it, in words."""
-    if not why.losses:
-        return "nothing: the server never asked the disk to write it"
-    shown = "; ".join(why.words[:_WORDS])
-    rest = len(why.words) - _WORDS
-    many = "1 write" if why.writes == 1 else f"{why.writes} writes"
-    return f"{many}: {shown}" + (f"; and {rest} more ranges of sectors" if rest > 0 else "")
-
-
-def _label(result: CellResult) -> str:
-    return server_label(result.cell.server, result.version.split("-")[0])
-
-
-def _lost(row: CellResult) -> str:
-    return "–" if not row.lost else f"{statistics.median(row.lost):.0f}, {_high(row.lost):.0f}, {max(row.lost)}"
-
-
-def _back(row: CellResult) -> str:
-    back = row.seconds_back
-    return "–" if not back else f"{statistics.median(back):.2f}, {_high(back):.2f}, {max(back):.2f}"
-
-
-def _high(values: Sequence[float]) -> float:
-    return sorted(values)[min(len(values) - 1, int(0.95 * len(values)))]
-
-
-def rows_of(trial: DurabilityTrial) -> list[dict[str, object]]:
+def state_rows(result: Result[Recording, Batch, DurabilityTrial]) -> list[dict[str, object]]:
     """Return a row for each state, for programs."""
     return [
         {
-            "server": trial.cell.server,
-            "version": trial.version,
-            "trx_commit": trial.cell.trx_commit,
-            "sync_binlog": trial.cell.sync_binlog,
-            "variation": trial.cell.variation,
-            "recording": trial.recording,
-            "cuts": str(trial.cuts),
+            **msgspec.structs.asdict(result.group),
+            "version": result.trial.version,
+            "cuts": str(result.step.cuts),
             "moment": str(each.moment),
             "cut_s": each.seconds,
             "survivors": str(each.cut.survivors),
@@ -243,5 +168,5 @@ def rows_of(trial: DurabilityTrial) -> list[dict[str, object]]:
             **{name: each.ledger and getattr(each.ledger, name) for name in LedgerVerdict.__struct_fields__},
             "failed_checks": len(each.failed),
         }
-        for each in trial.verdicts
+        for each in result.trial.verdicts
     ]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from typing_extensions import override
 
+from redolab.counters.counted import CounterGrowth
+from redolab.counters.log_layers import LogLayers
+from redolab.crash.bench.factors import several_servers
 from redolab.errors import InvalidInput, LabError
-from redolab.models import sizes
-from redolab.models.counted import CounterGrowth
-from redolab.models.inflation import Lengths, LogWriter
 from redolab.report.quantities import quantity
 from redolab.runs.bench import GroupContext, StepContext
 from redolab.runs.combinations import crossed, one_at_a_time
@@ -23,13 +23,14 @@ from redolab.runs.needs import Needs
 from redolab.runs.options import Option
 from redolab.runs.plan import PlannedGroup, PlannedStep
 from redolab.runs.schema import Trial
-from redolab.samples.log_layers import LogLayers
-from redolab.servers.catalogue import server_catalogue, server_names
+from redolab.servers import sizes
+from redolab.servers.catalogue import server_catalogue
+from redolab.servers.log_writer import Lengths, LogWriter
 from redolab.units import MIB, format_size, parse_size
 
 if TYPE_CHECKING:
-    from redolab.bench.started_server import StartedServer
-    from redolab.samples.layers import LayerReader
+    from redolab.counters.layers import LayerReader
+    from redolab.crash.bench.started_server import StartedServer
     from redolab.workloads.inserts import Inserted
 
 BUFFER_POOL = 512 * MIB
@@ -43,7 +44,7 @@ _WRITTEN_A_SECOND = 40 * MIB
 class Server(PlannedGroup, frozen=True, kw_only=True):
     """A server that is started for some windows of inserts."""
 
-    server: Annotated[str, Option("Servers, with commas; all for every one.", server_names, "all")]
+    server: Annotated[str, several_servers("all")]
     trx_commit: Annotated[
         int, Option("Values of innodb_flush_log_at_trx_commit, with commas.", whole_number(0, 2), "1,2,0")
     ]
@@ -201,15 +202,14 @@ class Inflation(Experiment[Server, Inserts, Conditions, CountedServer, Inflation
     @contextmanager
     @override
     def group(self, group: Server, at: GroupContext) -> Iterator[CountedServer]:
-        from redolab.bench.started_server import server_folder, started_server
-        from redolab.samples.layers import LayerReader
+        from redolab.counters.layers import LayerReader
+        from redolab.crash.bench.started_server import server_folder, started_server
+        from redolab.disks.loop import LoopDisk
         from redolab.servers.dialects import REDO, InstanceRequest, Purpose
-        from redolab.storage.loop import LoopDisk
 
         server, log_size = self.lab.server(group.server), self.conditions.log_size
         name = f"{group.server}-inflation{'-binlog' if group.binary_log else ''}-commit{group.trx_commit}"
-        what = f"the instance of {group.server} for the experiment inflation"
-        with server_folder(self.lab, server, name, what) as folder, ExitStack() as stack:
+        with server_folder(self.lab, server, name) as folder, ExitStack() as stack:
             disk, why_not = None, ""
             try:
                 disk = stack.enter_context(

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from redolab.models.counted import predicted, what_is_counted
-from redolab.models.inflation import Counted, Lengths, LogWriter, bytes_per_lsn_byte
+from redolab.counters.counted import predicted, what_is_counted
 from redolab.report.contents import Plot, Report
 from redolab.report.labels import server_label
 from redolab.report.numbers import noun, number, percent, span
@@ -19,11 +18,10 @@ from redolab.report.table import Column
 from redolab.runs.default_report import Configuration, configurations, configurations_table
 from redolab.runs.store import Run
 from redolab.runs.trial_results import rows_of
+from redolab.servers.log_writer import Counted, Lengths, LogWriter, bytes_per_lsn_byte
 
 from .experiment import Inflation, InflationTrial, Inserts
 
-NEAR = 0.05
-"""Share of the measured ratio up to which the model counts as near."""
 _POINTS = 200
 _TICKS = {100: "100", 1_000: "1,000", 10_000: "10,000", 100_000: "100,000", 1_000_000: "1,000,000"}
 _MEANINGS = {
@@ -98,19 +96,6 @@ class CountedServer:
         return [each.ratio for each in self.cells]
 
     @property
-    def worst(self) -> float | None:
-        """Return the largest error of the model; None if there is none."""
-        return max((each.error for each in self.cells if each.error is not None), key=abs, default=None)
-
-    def grown(self, layer: str, over: str = "lsn") -> Sequence[float]:
-        """Return a layer's growth for each byte of another, for every configuration; empty if it is not counted."""
-        ratios = [
-            [value / (each.grown(over) or 1) for each in cell.trials if (value := each.grown(layer)) is not None]
-            for cell in self.cells
-        ]
-        return [statistics.median(each) for each in ratios if each]
-
-    @property
     def why_blank(self) -> Sequence[str]:
         """Return each layer that was not counted, with the reason."""
         reasons = {layer: why for cell in self.cells for each in cell.trials for layer, why in each.why_blank.items()}
@@ -133,11 +118,6 @@ def _counted_server(name: str, found: Sequence[Configuration]) -> CountedServer:
     return CountedServer(label, first.log_writer, counted, [MeasuredCell(each, counted) for each in found])
 
 
-def meaning(counted: Counted | None) -> str:
-    """Return the meaning of a counter, in a DBA's words."""
-    return _MEANINGS[counted]
-
-
 def report(run: Run) -> Report:
     """Return answer, table and plots of a run."""
     servers = counted_servers(run)
@@ -149,7 +129,7 @@ def report(run: Run) -> Report:
     notes = [
         "Bytes for each byte of LSN, in the same stretch of inserts. r: bytes of LSN in a write of the log. model: the formula of "
         "docs/inflation.md for r, and its error.",
-        *(f"{each.label} counts {meaning(each.counted)}." for each in servers),
+        *(f"{each.label} counts {_MEANINGS[each.counted]}." for each in servers),
         *dict.fromkeys(f"Blank: {why}." for each in servers for why in each.why_blank),
     ]
     table = configurations_table(

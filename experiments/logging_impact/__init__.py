@@ -1,1 +1,1 @@
-"""What does logging queries cost in throughput and latency, log by log?"""
+"""Cost of logging queries in throughput and latency, log by log."""

@@ -1,4 +1,4 @@
-"""The query logs that are compared: what turns each on, where it writes, and which servers have it."""
+"""The query logs to compare: their statements, the servers that have them, and their output."""
 
 from __future__ import annotations
 
@@ -6,26 +6,55 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from redolab.querylogs.plugin import why_no_slow_log_plugin
 from redolab.servers.dialects import Dialect, Setting
-from redolab.servers.sandbox import INSTANCE
+from redolab.slowlog.plugin import why_no_slow_log_plugin
 
-NONE = "none"
-_SLOW_FILE, _GENERAL_FILE, _AUDIT_FILE = (INSTANCE / f"query-{log}.log" for log in ("slow", "general", "audit"))
+if TYPE_CHECKING:
+    from redolab.crash.bench.started_server import StartedServer
+    from redolab.lab import Lab
+    from redolab.servers.install import InstalledServer
+
+NONE, VERBOSE, TO_NULL = "none", "verbose", "all-to-null"
 _ALL = "SET GLOBAL long_query_time = 0"
 _ON = "SET GLOBAL slow_query_log = 1"
+_EMPTY_TABLE = "TRUNCATE TABLE mysql.slow_log"
+_TABLE = Path("mysql/slow_log.CSV")
+_DIGESTED = "SELECT COALESCE(SUM(COUNT_STAR), 0) FROM performance_schema.events_statements_summary_by_digest"
+_PIECE = 1 << 20
+_NO_DIGESTS = Setting("performance_schema", "0", "compared with a server without it")
+_WITH_DIGESTS = (
+    Setting("performance_schema", "1", "digests of statements are counted"),
+    *(
+        Setting(f"performance_schema_consumer_{name}", "ON", "digests of statements are counted")
+        for name in ("global_instrumentation", "thread_instrumentation", "statements_digest")
+    ),
+    Setting("performance_schema_instrument", "'statement/%=ON'", "digests of statements are counted"),
+)
+_INTO_NULL = (
+    _NO_DIGESTS,
+    # A running server refuses a device as its log file.
+    Setting("slow_query_log_file", "/dev/null", "the log goes nowhere"),
+)
 
 
 class Plugin(StrEnum):
-    """A plugin that a log takes; the value is its library's name."""
+    """A plugin that a log needs; the value is its library's name."""
 
     SERVER_AUDIT = "server_audit"
     SLOW_LOG = "redolab_slow_log"
 
+    def library(self, lab: Lab, server: InstalledServer) -> Path:
+        """Return the library for a server; fetch or build it if it is missing. Raises `LabError`."""
+        from redolab.slowlog.plugin.building import built_slow_log_plugin
+        from redolab.slowlog.plugin.packaged import server_audit_plugin
+
+        return (server_audit_plugin if self is Plugin.SERVER_AUDIT else built_slow_log_plugin)(lab, server)
+
 
 class Counted(StrEnum):
-    """Where what a log has written is counted."""
+    """Place where the output of a log is counted."""
 
     NOWHERE = "nowhere"
     FILE = "file"
@@ -40,16 +69,16 @@ class QueryLog:
     name: str
     about: str
     on: Sequence[str] = ()
-    """Statements that turn it on for connections that come after; `off` first, on every server."""
+    """Statements that turn it on for new connections, on a server whose logs are off; `{file}`: its file."""
     counted: Counted = Counted.NOWHERE
-    file: Path | None = None
-    """As the server sees it, of one that writes a file."""
-    at_start: tuple[Setting, ...] = ()
-    """What only a start sets: those with equal settings share an instance."""
+    file: str = ""
+    """Name in the instance's folder; empty for a log without a file."""
+    at_start: tuple[Setting, ...] = (_NO_DIGESTS,)
+    """Settings that need a start. Logs with the same settings share an instance."""
     plugin: Plugin | None = None
 
     def why_not(self, dialect: Dialect) -> str | None:
-        """Why a server does not have it; None if it has."""
+        """Return the reason why a server does not have this log; None if it has."""
         if self.plugin is Plugin.SLOW_LOG:
             return why_no_slow_log_plugin(dialect)
         if self.plugin is not None and not dialect.takes_audit_plugins:
@@ -62,51 +91,69 @@ class QueryLog:
             return "it counts no digests"
         return None
 
-    def statements(self, dialect: Dialect) -> list[str]:
-        """What turns it on, on that server."""
+    def turned_on(self, dialect: Dialect, folder: Path) -> list[str]:
+        """Return the statements that turn it on. `folder`: the instance's folder, as the server sees it."""
+        load = [f"INSTALL SONAME '{self.plugin}'"] if self.plugin is not None else []
+        statements = [*load, *(each.format(file=folder / self.file) for each in self.on)]
         detail = dialect.slow_log_detail
-        if self.name != VERBOSE or detail is None:
-            return list(self.on)
-        return [*self.on, f"SET GLOBAL {detail.variable} = {detail.all}"]
+        if self.name == VERBOSE and detail is not None:
+            statements.append(f"SET GLOBAL {detail.variable} = {detail.all}")
+        return statements
+
+    def turned_off(self, dialect: Dialect) -> list[str]:
+        """Return the statements that turn off this and any other log, and empty its table."""
+        unload = [f"UNINSTALL SONAME '{self.plugin}'"] if self.plugin is not None else []
+        return [*off(dialect), *unload, *([_EMPTY_TABLE] if self.counted is Counted.TABLE else [])]
+
+    def written(self, server: StartedServer) -> tuple[int | None, int | None]:
+        """Return its bytes, and its lines, rows or statements in digests; None for what it does not have."""
+        match self.counted:
+            case Counted.FILE:
+                return _bytes_and_lines(server.instance.folder / self.file)
+            case Counted.TABLE:
+                # A row is a line of the table's file, in which a newline within a value is written as `\n`.
+                return _bytes_and_lines(server.data / _TABLE)
+            case Counted.DIGESTS:
+                return None, server.value(_DIGESTED)
+            case Counted.NOWHERE:
+                return None, None
 
 
 def off(dialect: Dialect) -> list[str]:
-    """What turns off every log that the experiment turns on by a statement."""
-    plain = [
+    """Return the statements that turn off every log that a statement can turn on."""
+    detail = dialect.slow_log_detail
+    return [
         "SET GLOBAL slow_query_log = 0",
         "SET GLOBAL general_log = 0",
         "SET GLOBAL log_output = 'FILE'",
         "SET GLOBAL long_query_time = 10",
+        *([] if detail is None else [f"SET GLOBAL {detail.variable} = {detail.none}"]),
     ]
-    detail = dialect.slow_log_detail
-    return plain if detail is None else [*plain, f"SET GLOBAL {detail.variable} = {detail.none}"]
+
+
+def _bytes_and_lines(file: Path) -> tuple[int, int]:
+    """Return the bytes and lines of a file, which may grow meanwhile; none if it does not exist yet."""
+    if not file.exists():
+        return 0, 0
+    size = lines = 0
+    left = file.stat().st_size
+    with file.open("rb") as opened:
+        while left > 0 and (piece := opened.read(min(_PIECE, left))):
+            size += len(piece)
+            lines += piece.count(b"\n")
+            left -= len(piece)
+    return size, lines
 
 
 def _slow(name: str, about: str, *on: str) -> QueryLog:
-    into = f"SET GLOBAL slow_query_log_file = '{_SLOW_FILE}'"
-    return QueryLog(name=name, about=about, on=(into, *on, _ON), counted=Counted.FILE, file=_SLOW_FILE)
+    into = "SET GLOBAL slow_query_log_file = '{file}'"
+    return QueryLog(name=name, about=about, on=(into, *on, _ON), counted=Counted.FILE, file="query-slow.log")
 
-
-VERBOSE, TO_NULL = "verbose", "all-to-null"
-_NO_DIGESTS = Setting("performance_schema", "0", "compared with a server without it")
-_WITH_DIGESTS = (
-    Setting("performance_schema", "1", "digests of statements are counted"),
-    *(
-        Setting(f"performance_schema_consumer_{name}", "ON", "digests of statements are counted")
-        for name in ("global_instrumentation", "thread_instrumentation", "statements_digest")
-    ),
-    Setting("performance_schema_instrument", "'statement/%=ON'", "digests of statements are counted"),
-)
-_INTO_NULL = (
-    _NO_DIGESTS,
-    # A server that runs takes no device for the file of its log.
-    Setting("slow_query_log_file", "/dev/null", "what is logged goes nowhere"),
-)
 
 LOGS: Mapping[str, QueryLog] = {
     each.name: each
     for each in (
-        QueryLog(name=NONE, about="no log", at_start=(_NO_DIGESTS,)),
+        QueryLog(name=NONE, about="no log"),
         _slow("over-1s", "slow query log, long_query_time=1", "SET GLOBAL long_query_time = 1"),
         _slow("all", "slow query log, long_query_time=0", _ALL),
         QueryLog(name=TO_NULL, about="the same into /dev/null", on=(_ALL, _ON), at_start=_INTO_NULL),
@@ -120,9 +167,9 @@ LOGS: Mapping[str, QueryLog] = {
         QueryLog(
             name="general",
             about="general query log",
-            on=(f"SET GLOBAL general_log_file = '{_GENERAL_FILE}'", "SET GLOBAL general_log = 1"),
+            on=("SET GLOBAL general_log_file = '{file}'", "SET GLOBAL general_log = 1"),
             counted=Counted.FILE,
-            file=_GENERAL_FILE,
+            file="query-general.log",
         ),
         QueryLog(
             name="digests",
@@ -134,13 +181,13 @@ LOGS: Mapping[str, QueryLog] = {
             name="audit",
             about="server_audit, all queries",
             on=(
-                f"SET GLOBAL server_audit_file_path = '{_AUDIT_FILE}'",
+                "SET GLOBAL server_audit_file_path = '{file}'",
                 "SET GLOBAL server_audit_file_rotate_size = 8000000000",
                 "SET GLOBAL server_audit_events = 'QUERY'",
                 "SET GLOBAL server_audit_logging = ON",
             ),
             counted=Counted.FILE,
-            file=_AUDIT_FILE,
+            file="query-audit.log",
             plugin=Plugin.SERVER_AUDIT,
         ),
         QueryLog(
@@ -148,18 +195,13 @@ LOGS: Mapping[str, QueryLog] = {
             about="the lab's slow log without a lock, long_query_time=0",
             on=(
                 _ALL,
-                f"SET GLOBAL redolab_slow_log_file = '{_SLOW_FILE}'",
+                "SET GLOBAL redolab_slow_log_file = '{file}'",
                 "SET GLOBAL redolab_slow_log_enabled = ON",
             ),
             counted=Counted.FILE,
-            file=_SLOW_FILE,
+            file="query-plugin.log",
             plugin=Plugin.SLOW_LOG,
         ),
     )
 }
-"""By their names; the first is what the others are compared with."""
-
-
-def started_with(log: QueryLog) -> tuple[Setting, ...]:
-    """The settings of the instance that it is measured on."""
-    return log.at_start or (_NO_DIGESTS,)
+"""Name → log. The first is the baseline of the others."""

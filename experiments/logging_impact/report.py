@@ -1,202 +1,87 @@
-"""What a run of what logging costs measured: the answer, the table and the picture."""
+"""Report on the cost of logging queries: answer, table and plot."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import asdict
-from functools import partial
+import tomllib
+from collections.abc import Mapping, Sequence
 
-from redolab.models.intervals import Ratio
-from redolab.report.contents import Plot, Report
-from redolab.report.labels import server_label
-from redolab.report.table import PAGE, SCREEN, Column, ReportTable
+from redolab.project import PROJECT
+from redolab.report.contents import Report
+from redolab.report.numbers import percent
+from redolab.report.quantities import quantities_of
+from redolab.report.table import Column
+from redolab.runs.baseline import change_column, changed_in_words, changes_plots, compared_with_baseline
+from redolab.runs.default_report import Configuration, configurations, configurations_table
 from redolab.runs.store import Run
-from redolab.units import MIB, format_duration, format_size
+from redolab.runs.trial_results import rows_of
+from redolab.units import format_duration, format_size
 
-from .effects import Compared, LogEffect, effects, measured_in
-from .logs import LOGS, NONE
-from .plots import plot_costs
-from .published import PublishedRatio, published_ratios
+from .experiment import LoggingImpact, LoggingTrial
+from .logs import LOGS, NONE, TO_NULL
 
-_MANY = 100
+_BASELINE = {"logs": NONE}
+_BRIEFLY = ("new_orders_per_minute", "logged_bytes_per_second", "cpu_s_per_statement")
+_P99 = "p99: median over the seconds of a New-Order's 99th percentile."
+_PUBLISHED = {"over_1s": "over-1s", "all": "all"}
 
 
 def report(run: Run) -> Report:
-    """The answer, the table and the picture of a run."""
-    found = effects(measured_in([run]))
-    if not any(each.throughput for each in found):
-        return Report(answer="No log was compared with none.", tables=[])
+    """Return the answer, the table and the plot of a run. Raises `LabError` if its trials cannot be read."""
+    found = compared_with_baseline(configurations(LoggingImpact, run), "new_orders_per_minute", _BASELINE)
+    conditions = run.plan(LoggingImpact.plan_type).conditions
+    published = published_ratios()
+
+    def published_change(row: Configuration) -> str:
+        group, step = row.results[0].group, row.results[0].step
+        key = step.log, group.connections, group.pool_bytes >= conditions.tables
+        return percent(published[key] - 1, 0) if key in published else ""
+
+    notes = [
+        f"TPC-C by go-tpc, {conditions.warehouses} warehouses, redo log {format_size(conditions.log_size)}, "
+        f"innodb_flush_log_at_trx_commit=1. Windows of {format_duration(conditions.seconds)}; each block has every log "
+        "once.",
+        "against none: NOTPM against no log in the same blocks, with the 95 % interval. CPU: the server's for a statement.",
+        "; ".join(f"{log}: {LOGS[log].about}" for log in dict.fromkeys(each.factors["logs"] for each in found)) + ".",
+    ]
+    more = [change_column("against none")]
+    if any(map(published_change, found)):
+        more.append(Column("published", published_change, right=True))
+        notes.append("published: by A. Kuzminsky, 2009.")
+    quantities = quantities_of(LoggingTrial)
+    brief = {name: quantities[name] for name in _BRIEFLY}
+    title = "What logging queries costs"
     return Report(
         answer=answer(found),
-        tables=[costs_table(found)],
-        details=[costs_table(found, PAGE)],
-        rows={"table": row_dictionaries(found)},
-        plots=plots(found),
+        tables=[configurations_table(title, found, brief, notes, more)],
+        details=[configurations_table(title, found, quantities, [*notes, _P99], more)],
+        rows={"table": rows_of(LoggingImpact.results(run))},
+        plots=changes_plots("costs", found, _BASELINE, "change of NOTPM", answer(found)),
     )
 
 
-def plots(found: Sequence[LogEffect]) -> list[Plot]:
-    """The picture of the costs, a panel a cell."""
-    return [Plot("costs", partial(plot_costs, found=found, published=published_ratios(), title=title(found)))]
+def answer(found: Sequence[Configuration]) -> str:
+    """Return a sentence: change of throughput with every statement logged, or else with the first log."""
+    compared = [each for each in found if each.change is not None]
+    logs = [each.factors["logs"] for each in compared]
+    if not logs:
+        return "No log was compared with none."
+    log = "all" if "all" in logs else logs[0]
+    changed = changed_in_words([each for each in compared if each.factors["logs"] == log])
+    what = "every statement in the slow query log" if log == "all" else f"the log '{log}'"
+    return f"With {what}, NOTPM changed by {changed} against no log."
 
 
-def answer(found: Sequence[LogEffect]) -> str:
-    """Of each cell what logging every statement costs, then the other logs whose effect is resolved, the costliest first.
+def published_ratios() -> Mapping[tuple[str, int, bool], float]:
+    """Return A. Kuzminsky's points (data/published/query-logs.toml).
 
-    As in `MySQL 9.7.4, 20 clients, change of NOTPM: every statement in the slow query log -21 % (-25 to -17); table …`.
+    (Log, clients, whether the tables fit the buffer pool) → throughput as a share of that without a log.
     """
-    return " ".join(_sentence(key, [each for each in found if each.key == key]) for key in _keys(found))
-
-
-def _sentence(key: Compared, found: Sequence[LogEffect]) -> str:
-    known = {each.log: each.throughput for each in found if each.throughput is not None}
-    if "all" not in known:
-        each = max(known.items(), key=lambda pair: abs(pair[1].change), default=None)
-        return "" if each is None else f"{cell_label(key)}: {LOGS[each[0]].about} {each[1].in_words()} of NOTPM."
-    others = sorted((pair for pair in known.items() if pair[0] != "all"), key=lambda pair: pair[1].change)
-    resolved = [pair for pair in others if math.isnan(pair[1].low) or pair[1].excludes_zero]
-    parts = [f"{name} {ratio.in_words()}" for name, ratio in resolved]
-    if unclear := [pair for pair in others if pair not in resolved]:
-        widest = max(max(-ratio.low, ratio.high) for _, ratio in unclear)
-        parts.append(f"not resolved (±{100 * widest:.0f} % at most): {', '.join(name for name, _ in unclear)}")
-    said = "; ".join(parts)
-    return (
-        f"{cell_label(key)}, change of NOTPM: every statement in the slow query log {_resolved_or_not(known['all'])}"
-        f"{f'; {said}' if said else ''}."
-    )
-
-
-def _resolved_or_not(effect: Ratio) -> str:
-    """As in `-8 % (-18 to +2), not resolved`: nobody takes what could not be seen for nothing."""
-    return effect.with_interval() + ("" if math.isnan(effect.low) or effect.excludes_zero else ", not resolved")
-
-
-def title(found: Sequence[LogEffect]) -> str:
-    """What logging every statement costs, cell by cell."""
-    parts = [
-        f"{cell_label(each.key)} {_resolved_or_not(each.throughput)}"
-        for each in found
-        if each.log == "all" and each.throughput is not None
-    ]
-    if not parts:
-        return "What logging queries changes of NOTPM"
-    return f"Logging every statement into the slow query log, NOTPM: {'; '.join(parts)}"
-
-
-def cell_label(key: Compared) -> str:
-    """As in `MySQL 9.7.4, 20 clients, pool 1.75G`; the pool where it does not hold the tables."""
-    clients = f"{key.cell.connections} client{'s' * (key.cell.connections != 1)}"
-    return f"{server_label(key.cell.server, key.version)}, {clients}" + (
-        f", pool {format_size(key.cell.pool)}" if is_small(key) else ""
-    )
-
-
-def is_small(key: Compared) -> bool:
-    """Whether the pool does not hold the tables."""
-    return key.cell.pool < key.conditions.warehouses * _MANY * MIB
-
-
-def costs_table(found: Sequence[LogEffect], widest: int = SCREEN) -> ReportTable:
-    """A row a log of each cell; in so many characters."""
-    published = published_ratios()
-    columns = [
-        *(
-            [Column[LogEffect]("machine", lambda each: each.key.machine)]
-            if len({each.key.machine for each in found}) > 1
-            else []
-        ),
-        Column[LogEffect]("server", lambda each: server_label(each.key.cell.server, each.key.version), shared=str),
-        Column[LogEffect](
-            "clients", lambda each: str(each.key.cell.connections), right=True, shared="{} clients".format
-        ),
-        Column[LogEffect]("pool", lambda each: format_size(each.key.cell.pool), right=True, shared="pool {}".format),
-        Column[LogEffect]("log", lambda each: each.log),
-        Column[LogEffect]("NOTPM", lambda each: f"{each.rate:,.0f}", right=True),
-        Column[LogEffect]("of none (95 %)", _ratio, right=True),
-        Column[LogEffect]("published", lambda each: _published(each, published), right=True, shared=_nothing),
-        Column[LogEffect]("p99, ms", lambda each: _plain(each.latency), right=True),
-        Column[LogEffect]("statements/s", lambda each: f"{each.statements:,.0f}", right=True, spare=True),
-        Column[LogEffect]("MB/s", lambda each: _scaled(each.logged_bytes, 1e6, 1), right=True),
-        Column[LogEffect]("lines/s", lambda each: _scaled(each.logged_lines, 1, 0), right=True),
-        Column[LogEffect](
-            "CPU, us",
-            lambda each: _scaled(each.processor_us, 1, 0),
-            right=True,
-            spare=True,
-            note="CPU: the server's CPU time for a statement.",
-        ),
-        Column[LogEffect]("loads", lambda each: str(each.loads), right=True, shared="{} loads each".format, spare=True),
-    ]
-    first = found[0].key.conditions
-    stretches = " or ".join(format_duration(each) for each in sorted({each.key.conditions.seconds for each in found}))
-    return ReportTable.brief(
-        "What logging queries costs",
-        found,
-        columns,
-        [
-            f"TPC-C by go-tpc, {first.warehouses} warehouses, redo log {format_size(first.log_size)}, "
-            f"innodb_flush_log_at_trx_commit=1; stretches of {stretches}, every log once in each block. Of "
-            "none: NOTPM against no log in the same blocks, with the 95 % interval. p99: median over the seconds of a New-Order's "
-            "99th percentile (one significant digit). Lines: of a file; of a "
-            "table its rows; of digests statements.",
-            "; ".join(f"{log}: {LOGS[log].about}" for log in dict.fromkeys(each.log for each in found)) + ".",
-        ],
-        widest,
-    )
-
-
-def row_dictionaries(found: Sequence[LogEffect]) -> list[dict[str, object]]:
-    """The numbers behind the table."""
-    return [
-        {
-            "machine": each.key.machine,
-            "server": each.key.cell.server,
-            "version": each.key.version,
-            "connections": each.key.cell.connections,
-            "pool_bytes": each.key.cell.pool,
-            "log": each.log,
-            "loads": each.loads,
-            "notpm": each.rate,
-            **{
-                f"throughput_{name}": value
-                for name, value in (asdict(each.throughput) if each.throughput else {}).items()
-            },
-            "latency_99_ms": each.latency,
-            "statements_per_second": each.statements,
-            "logged_bytes_per_second": each.logged_bytes,
-            "logged_lines_per_second": each.logged_lines,
-            "server_cpu_us_per_statement": each.processor_us,
-        }
-        for each in found
-    ]
-
-
-def _keys(found: Sequence[LogEffect]) -> list[Compared]:
-    return list(dict.fromkeys(each.key for each in found))
-
-
-def _ratio(each: LogEffect) -> str:
-    ratio = each.throughput
-    if ratio is None:
-        return "1" if each.log == NONE else "–"
-    if math.isnan(ratio.low):
-        return f"{1 + ratio.change:.2f}"
-    return f"{1 + ratio.change:.2f} ({1 + ratio.low:.2f}–{1 + ratio.high:.2f})"
-
-
-def _published(each: LogEffect, published: Sequence[PublishedRatio]) -> str:
-    found = [known for known in published if known.is_like(each)]
-    return "; ".join(f"{known.ratio:.2f}" for known in found) or "–"
-
-
-def _nothing(cell: str) -> str:
-    return "" if cell == "–" else f"published: {cell}"
-
-
-def _plain(value: float | None) -> str:
-    return "–" if value is None else f"{value:.0f}"
-
-
-def _scaled(value: float | None, unit: float, places: int) -> str:
-    return "–" if value is None else f"{value / unit:,.{places}f}"
+    known = tomllib.loads((PROJECT.published / "query-logs.toml").read_text())["impact"]["measured"]
+    return {
+        (TO_NULL if is_to_null else log, row["connections"], fits): row[name] / row["none"]
+        for case in known
+        for is_to_null, fits in [("/dev/null" in case["case"], "I/O-bound" not in case["case"])]
+        for row in case["rows"]
+        for name, log in _PUBLISHED.items()
+        if name in row
+    }

@@ -1,1 +1,1 @@
-"""What does a larger redo log gain by turns within one load, and what do clients meet while a running server gets it?"""
+"""Gain of a larger redo log within one load, and what clients meet while a running server gets it."""

@@ -1,98 +1,175 @@
-"""What a run of turns measured: the answer, the tables and the picture."""
+"""Report on a larger log within one load: its gain, and throughput while the log changes size."""
 
 from __future__ import annotations
 
 import math
 import statistics
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import Any
 
-from redolab.records.turns import Resize
+from matplotlib.axes import Axes
+
 from redolab.report.contents import Plot, Report
-from redolab.report.table import PAGE
-from redolab.results.turns import TurnsResult, turns_in
+from redolab.report.intervals import Ratio
+from redolab.report.labels import server_label
+from redolab.report.numbers import NONE, number, percent, span
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+from redolab.report.quantities import quantities_of
+from redolab.report.table import Column, ReportTable
+from redolab.results.turns import Resize, ResizedLoad, Turn
+from redolab.runs.default_report import Configuration, configurations_table
 from redolab.runs.store import Run
-from redolab.units import format_size
+from redolab.runs.trial_results import Result
+from redolab.units import format_duration, format_size
 
-from .plots import plot_changes
-from .rows import row
-from .table import resizes_table, turns_table, with_tenths
+from .experiment import Block, Load, Resizing, turn_row
 
-_AT_ONCE = 1.0
+_FROM, _TO = -10, 30
+"""Seconds before and after the statement."""
+_BRIEFLY = ("rate", "latency_95_ms", "checkpoint_age_bytes", "pages_bytes_per_commit", "device_bytes_per_commit")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """The blocks of one load."""
+
+    results: Sequence[Result[Load, Block, Any]]
+
+    @property
+    def group(self) -> Load:
+        """Server, storage and clients."""
+        return self.results[0].group
+
+    @property
+    def load(self) -> ResizedLoad:
+        """Measured blocks, as results know them."""
+        return ResizedLoad([each.trial for each in self.results])
+
+    @property
+    def sizes(self) -> tuple[str, str]:
+        """The smaller log and the larger one, as in `256M`."""
+        small, large = self.load.sizes
+        return format_size(small), format_size(large)
+
+    @property
+    def label(self) -> str:
+        """Server and version, as in `MySQL 9.7.4`."""
+        return server_label(self.group.server, self.results[0].trial.version)
+
+    def turns(self) -> list[Configuration]:
+        """Return the turns with each size of the log."""
+        return self._blocks.split("log", lambda block: block.turns, lambda turn: format_size(turn.log_size_bytes))
+
+    def changes(self) -> list[Configuration]:
+        """Return the changes of size, to the larger log and back."""
+        return self._blocks.split("change", lambda block: block.resizes, Resize.in_words)
+
+    @property
+    def _blocks(self) -> Configuration:
+        return Configuration({**self.group.described(), "server": self.label}, self.results)
 
 
 def report(run: Run) -> Report:
-    """The answer, the tables and the picture of a run. Raises `LabError`."""
-    found = turns_in([run])
+    """Return the answer, the tables and the plot of a run. Raises `LabError`."""
+    by_load: dict[Load, list[Result[Load, Block, Any]]] = defaultdict(list)
+    for each in Resizing.results(run):
+        by_load[each.group].append(each)
+    found = [LoadResult(results) for results in by_load.values()]
     if not found:
         return Report(answer="Nothing was measured.", tables=[])
-    changes = [resizes_table(found)] if changed(found) else []
+    seconds = run.plan(Resizing.plan_type).conditions.seconds
+    changes = [change for each in found for change in each.changes()]
     return Report(
         answer=answer(found),
-        tables=[turns_table(found), *changes],
-        details=[turns_table(found, PAGE)],
-        rows={"table": [row(block, turn) for cell in found for block in cell.blocks for turn in block.turns]},
-        plots=plots(found),
+        tables=[turns_table(found, seconds, _BRIEFLY), *([changes_table(changes)] if changes else [])],
+        details=[turns_table(found, seconds, list(quantities_of(Turn)))],
+        rows={"table": [turn_row(each, turn) for of in found for each in of.results for turn in each.trial.turns]},
+        plots=[Plot("changes", partial(plot_changes, found=found))] if changes else [],
     )
 
 
-def plots(found: Sequence[TurnsResult]) -> list[Plot]:
-    """The picture of the changes of size."""
-    return [Plot("changes", partial(plot_changes, found=found, title=title(found)))] if changed(found) else []
+def answer(found: Sequence[LoadResult]) -> str:
+    """Return a sentence: the larger log's change of throughput, and the slowest second of a resize."""
+    small, large = found[0].sizes
+    gains = [each.load.gain for each in found]
+    gained = with_interval(gains[0]) if len(gains) == 1 else f"{span([100 * each.change for each in gains], 1)} %"
+    slowest = [change.slowest for each in found for block in each.load.blocks for change in block.resizes]
+    met = f"; the slowest second while it changed had {number(100 * min(slowest), 0)} % of the usual" if slowest else ""
+    return f"A redo log of {large} instead of {small} changed throughput by {gained}{met}."
 
 
-def changed(found: Sequence[TurnsResult]) -> bool:
-    """Whether any log was given another size."""
-    return any(block.resizes for cell in found for block in cell.blocks)
+def with_interval(gain: Ratio) -> str:
+    """Write a gain, as in `+2.4% (+0.6% to +4.3%)`, or without its interval if it has none."""
+    between = "" if math.isnan(gain.low) else f" ({percent(gain.low)} to {percent(gain.high)})"
+    return f"{percent(gain.change)}{between}"
 
 
-def answer(found: Sequence[TurnsResult]) -> str:
-    """Of each cell what the larger log gains and saves, then what clients met at a change of size."""
-    return " ".join(f"{_gained(cell)} {_met(cell)}".strip() for cell in found)
+def turns_table(found: Sequence[LoadResult], seconds: float, names: Sequence[str]) -> ReportTable:
+    """Return a row for each load and size, with these quantities of its turns."""
+    loads = {each.group: each.load for each in found}
 
+    def gain(row: Configuration) -> str:
+        load, size = loads[row.results[0].group], row.results[0].trial.log_size_bytes
+        return with_interval(load.gain) if size == max(load.sizes) else NONE
 
-def title(found: Sequence[TurnsResult]) -> str:
-    """The slowest second of each server at a change of size, larger and smaller."""
-    parts = []
-    for cell in found:
-        ends = [
-            f"{statistics.median(each.slowest for each in changes):.0%} {word}".replace("%", " %")
-            for word, changes in (("larger", cell.resizes(grows=True)), ("smaller", cell.resizes(grows=False)))
-            if changes
-        ]
-        if ends:
-            parts.append(f"{cell.key.label} {' and '.join(ends)}")
-    return f"Slowest second while the redo log is made larger or smaller, of the usual throughput: {'; '.join(parts)}"
-
-
-def _gained(cell: TurnsResult) -> str:
-    """As in `MySQL 9.7.4, tpcc on native: +0.8 % (-0.4 to +2.1) NOTPM with a log of 4G instead of 256M by turns in one load`."""
-    small, large = cell.sizes
-    gain = cell.gain
-    known = "" if math.isnan(gain.low) or gain.excludes_zero else ", not resolved"
-    return (
-        f"{cell.key.label}, {cell.key.cell.workload} on {cell.key.cell.storage}: "
-        f"{with_tenths(gain.change, gain.low, gain.high)} {cell.unit} with a log of {format_size(large)} instead of "
-        f"{format_size(small)} by turns in one load{known}."
-    )
-
-
-def _met(cell: TurnsResult) -> str:
-    """As in `Made larger, the log has its size at once (slowest second 91 %), made smaller after 12.4 s (45 %).`"""
-    parts = [
-        f"{how} {_in_words(changes)}"
-        for how, changes in (("made larger", cell.resizes(grows=True)), ("made smaller", cell.resizes(grows=False)))
-        if changes
+    notes = [
+        f"Turns of {format_duration(seconds)}. Throughput: NOTPM of TPC-C, else commits a second. Gain: with its 95 % "
+        "interval; each block counts once. Pages (without the doublewrite buffer) and device: bytes written for each "
+        "commit.",
     ]
-    if not parts:
-        return ""
-    said = "; ".join(parts)
-    return f"{said[0].upper()}{said[1:]}."
+    turns = [turn for each in found for turn in each.turns()]
+    quantities = {name: each for name, each in quantities_of(Turn).items() if name in names}
+    gained = Column[Configuration]("gain", gain, right=True)
+    return configurations_table("Both sizes, interleaved within one load", turns, quantities, notes, [gained])
 
 
-def _in_words(changes: Sequence[Resize]) -> str:
-    seconds = statistics.median(each.in_force_s for each in changes)
-    slowest = [each.slowest for each in changes]
-    when = "within a second" if seconds < _AT_ONCE else f"after {seconds:.1f} s"
-    least = f"{statistics.median(slowest):.0%}, at worst {min(slowest):.0%}".replace("%", " %")
-    return f"it had its size {when}, the slowest second {least} of the usual throughput"
+def changes_table(changes: Sequence[Configuration]) -> ReportTable:
+    """Return a row for each load and direction."""
+    notes = [
+        "Seconds until the statement was answered, and until the log had its new size. Throughput meanwhile, and in the "
+        "slowest second before the turn is measured, as shares of the 10 s before the statement.",
+    ]
+    return configurations_table("Changing the log's size under load", changes, quantities_of(Resize), notes)
+
+
+def plot_changes(folder: Path, found: Sequence[LoadResult]) -> None:
+    """Draw throughput around each change: a row of panels a load, to the larger log on the left, back on the right."""
+    size = (WIDTH, 1.4 + 1.9 * len(found))
+    figure, panels = plt.subplots(
+        len(found), 2, figsize=size, sharex=True, sharey=True, layout="constrained", squeeze=False
+    )
+    for row, each in zip(panels, found, strict=True):
+        for panel, grows in zip(row, (True, False), strict=True):
+            _panel(panel, each.load.resizes(grows=grows))
+        row[0].set_ylabel("throughput", fontsize="small")
+    for panel in panels[-1]:
+        panel.set_xlabel("seconds since the statement", fontsize="small")
+    panels[0][0].set_xlim(_FROM, _TO)
+    panels[0][0].set_ylim(bottom=0)
+    labels = panels[0][0].get_legend_handles_labels()
+    figure.legend(*labels, loc="outside lower center", ncols=3, fontsize="small", frameon=False)
+    head(figure, answer(found).removesuffix("."), "")
+    for row, each in zip(panels, found, strict=True):
+        small, large = each.sizes
+        name = f"{each.label}, {each.group.workload} on {each.group.storage}"
+        for panel, change in zip(row, (f"{small} to {large}", f"{large} to {small}"), strict=True):
+            panel.set_title(f"{name}: {change}", fontsize="small", loc="left", color=MODEL)
+    save(figure, folder / "changes")
+
+
+def _panel(panel: Axes, changes: Sequence[Resize]) -> None:
+    for place, each in enumerate(changes):
+        at, rates = zip(*each.rates, strict=True)
+        shares = [100 * rate / each.usual_rate for rate in rates]
+        panel.plot(at, shares, color=MEASURED, alpha=0.5, linewidth=1, label="" if place else "one change")
+    panel.axvline(0, color=MODEL, linewidth=0.8, label="statement")
+    if changes:
+        done = statistics.median(each.in_force_s for each in changes)
+        panel.axvline(done, color=LIMIT, linestyle="--", linewidth=1, label="the log has its size (median)")
+    panel.yaxis.set_major_formatter(lambda value, _: f"{value:.0f} %")
+    panel.grid(visible=True, axis="y", color="#DDDDDD", linewidth=0.5)
+    panel.set_axisbelow(True)

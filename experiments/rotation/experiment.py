@@ -4,52 +4,55 @@ from __future__ import annotations
 
 import math
 import os
-import statistics
+import signal
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from typing_extensions import override
 
+from redolab.crash.bench.factors import FILE_SYSTEMS, check_own_disk, several_servers, several_storages
+from redolab.crash.bench.storage_experiment import StorageConditions, StorageExperiment
+from redolab.disks.profiles import ModelledDisk
 from redolab.errors import InvalidInput, LabError, WorkloadFailed
 from redolab.machine import files
-from redolab.report.quantities import quantity
+from redolab.report.quantities import Quantity, quantity
 from redolab.runs.bench import GroupContext, StepContext
-from redolab.runs.experiment import Experiment, Noun
-from redolab.runs.factors import CommonFactors, one_of, whole_number
+from redolab.runs.experiment import Noun
+from redolab.runs.factors import one_of, whole_number
 from redolab.runs.needs import Needs
 from redolab.runs.options import Option
 from redolab.runs.plan import PlannedGroup, PlannedStep
 from redolab.runs.schema import Finding, Trial
-from redolab.runs.store import Run
-from redolab.servers.catalogue import server_catalogue, server_names
-from redolab.storage.catalogue import storage_name, storage_profile
-from redolab.storage.file_systems import AS_IS, MADE_BY
-from redolab.storage.profiles import HOME, FolderStorage, ModelledDisk, StorageProfile
+from redolab.servers.catalogue import server_catalogue
+from redolab.servers.dialects import SLOW_LOG, SOCKET, InstanceRequest, Purpose, Setting
+from redolab.slowlog.settings.changes import changes_to_be_quiet
 from redolab.units import GIB, MIB, format_size, parse_size
-
-from .methods import Method
+from redolab.workloads.data import DATABASE
+from redolab.workloads.windows import ReportedWindow, reported_window
 
 if TYPE_CHECKING:
-    from redolab.bench.started_server import StartedServer
-    from redolab.progress import Stage
-    from redolab.servers.dialects import InstanceRequest
-    from redolab.storage.place import Place
-    from redolab.workloads.numbered import Second
+    import polars as pl
 
-    from .rotating import Rotated
+    from redolab.crash.bench.own_disk import ServerOnDisk
+    from redolab.crash.bench.started_server import StartedServer
+    from redolab.progress import Stage
+    from redolab.workloads.numbered import NumberedLoad, Sent
 
 _SMALLEST, _LARGEST = 1 * MIB, 64 * GIB
 _MEGABYTE = 1_000_000
-_HELD_FOR = 4
-"""Seconds for which logging is paused around the rotation."""
+_SECOND = 1_000_000_000
+"""Nanoseconds. All times of a rotation are nanoseconds of CLOCK_MONOTONIC."""
+WAIT = 2.0
+"""Seconds for which logging is paused before and after, as P. Boros does (data/published/query-logs.toml)."""
 _AROUND = 2
 """Seconds of a window before and after a rotation."""
-_SHORTEST_HELD = _HELD_FOR + _AROUND + 2
 _SPARE = 1.2
 _TAIL = 2
 """Seconds of the load after the last window, for late answers."""
@@ -62,35 +65,61 @@ _CACHED = 20
 """Table cache entries for each idle table: MySQL 5.6 and later have up to 16 caches; a connection uses one."""
 _USUAL_CACHE = 4000
 """Size of the table cache that MySQL 8.0 and later choose themselves."""
-_NANOSECONDS = 1e9
 _LEAD = 1.0
 """Seconds from the beginning of a window to the rotation in it."""
 _SAMPLED = 2
 """Seconds of logged statements from which the log is then grown."""
-_TO_GO = 30.0
-_LOOK = 0.02
-_SLOW = 0.5
+_SAMPLE = "sample.log"
 _SILENT = "SET SESSION long_query_time = 31536000"
 """Statement that keeps the lab's own queries out of the log."""
 _STATUS = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Flush_commands', 'Com_flush', 'Opened_tables', 'Open_tables')"
+_FLUSH = "FLUSH LOCAL SLOW LOGS"
+_BLOCK = 8192
+"""Bytes that logrotate copies at a time."""
+_READ = 1 << 20
+"""Bytes of a log that are read at a time."""
+_TO_REOPEN = 30.0
+_TO_REOPEN_HELD = 0.5
+"""Seconds for a new log while logging is paused. Some servers open none then, and the pause must stay short."""
+_TO_WRITE = 2.0
+_LOOK = 0.001
+AGAIN = " again"
+"""Ends the name of a part of a rotation that had to be done a second time."""
+
+
+class Method(StrEnum):
+    """Method of rotating a log."""
+
+    COPYTRUNCATE = "copytruncate"
+    RENAME_FLUSH = "rename-flush"
+    RENAME_SYNC_FLUSH = "rename-sync-flush"
+    RENAME_HUP = "rename-hup"
+    RENAME_USR1 = "rename-usr1"
+    RM_FLUSH = "rm-flush"
+
+    @property
+    def keeps_all(self) -> bool:
+        """True where no statement may be lost, except with a file that is removed."""
+        return self is not Method.COPYTRUNCATE
+
+
+_ABOUT = {
+    Method.COPYTRUNCATE: "the file is copied, the copy synced, the file truncated, as logrotate does",
+    Method.RENAME_FLUSH: "the file is renamed, FLUSH LOCAL SLOW LOGS opens a new one",
+    Method.RENAME_SYNC_FLUSH: "by redolab slowlog rotate: the file is synced and renamed, FLUSH LOCAL SLOW LOGS opens a new one",
+    Method.RENAME_HUP: "the file is renamed, SIGHUP has the server open a new one",
+    Method.RENAME_USR1: "the file is renamed, SIGUSR1 has the server open a new one (MySQL 8.0.19 and later)",
+    Method.RM_FLUSH: "the file is removed, FLUSH LOCAL SLOW LOGS opens a new one",
+}
+_SIGNALS = {Method.RENAME_HUP: signal.SIGHUP, Method.RENAME_USR1: signal.SIGUSR1}
 
 
 class Server(PlannedGroup, frozen=True, kw_only=True):
     """A server on a disk of its own."""
 
-    server: Annotated[str, Option("Servers, with commas; all for every one.", server_names, "mysql-9,mariadb-11.8")]
-    storage: Annotated[
-        str, Option(f"Disks that the log lies on, with commas: modelled ones, or {HOME}.", storage_name, "cloud-ssd")
-    ]
-    file_system: Annotated[
-        str,
-        Option(
-            f"File systems that the log lies on, with commas: {', '.join(MADE_BY)}; {AS_IS}: that of the lab's folder, which takes no "
-            "root.",
-            one_of("file system", lambda: [*MADE_BY, AS_IS]),
-            "xfs,ext4",
-        ),
-    ]
+    server: Annotated[str, several_servers("mysql-9,mariadb-11.8")]
+    storage: Annotated[str, several_storages("cloud-ssd")]
+    file_system: Annotated[str, FILE_SYSTEMS]
 
 
 class Rotating(PlannedStep, frozen=True, kw_only=True):
@@ -100,7 +129,7 @@ class Rotating(PlannedStep, frozen=True, kw_only=True):
     method: Annotated[
         Method,
         Option(
-            "How it is rotated, with commas: " + "; ".join(f"{each}: {each.about}" for each in Method) + ".",
+            "How it is rotated, with commas: " + "; ".join(f"{each}: {about}" for each, about in _ABOUT.items()) + ".",
             lambda text: Method(one_of("method", lambda: list(Method))(text)),
             "copytruncate,rename-flush,rename-hup,rm-flush",
         ),
@@ -122,7 +151,7 @@ class Rotating(PlannedStep, frozen=True, kw_only=True):
         return [f"{alike} on {group[0]}", alike]
 
 
-class Conditions(msgspec.Struct, frozen=True, kw_only=True):
+class Conditions(StorageConditions, frozen=True, kw_only=True):
     """Conditions of the whole run; times in seconds."""
 
     clients: Annotated[int, Option("Clients that send point selects.", whole_number(1, 1024), "8")]
@@ -133,41 +162,11 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
     warm_up: Annotated[int, Option("Seconds of the load before them.", whole_number(1, 600), "10")]
     tables: Annotated[int, Option("Tables that are open and that no client reads.", whole_number(10, 10_000), "200")]
     check_disks: Annotated[bool, Option("Have fio look at every storage before, once.", None, "on")]
-    storages: Mapping[str, StorageProfile] = {}
 
     @property
     def load_s(self) -> int:
         """Seconds that the load takes."""
         return self.warm_up + 2 * self.seconds + _TAIL
-
-
-class Stretch(msgspec.Struct, frozen=True, kw_only=True):
-    """A window of the load."""
-
-    seconds: int
-    per_second: float
-    """Statements answered in a second, the median."""
-    longest_ms: float
-    """The longest time that a statement took, in milliseconds from when it was due."""
-    slow_seconds: int
-    """Seconds in which less than half of the load's median was answered."""
-
-
-def stretch(seconds: Sequence[Second], first: int, length: int) -> Stretch:
-    """Return a window of the clients' seconds, from one of them on. Raises `WorkloadFailed` if some are missing."""
-    inside = [each for each in seconds if first <= each.number < first + length]
-    if len(inside) != length:
-        raise WorkloadFailed(
-            f"sysbench reported {len(inside)} of the {length} seconds from its second {first} on",
-            "the machine is too busy for this RATE",
-        )
-    usual = statistics.median(each.per_second for each in seconds)
-    return Stretch(
-        seconds=length,
-        per_second=statistics.median(each.per_second for each in inside),
-        longest_ms=max(each.longest_ms for each in inside),
-        slow_seconds=sum(each.per_second < _SLOW * usual for each in inside),
-    )
 
 
 class Phase(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,9 +175,8 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     began_s: float
     """Seconds after the rotation began."""
-    seconds: float
-    """Duration in seconds."""
-    longest_ms: float
+    seconds: Annotated[float, Quantity("took", "ms", places=1, scale=1000)]
+    longest_ms: Annotated[float, Quantity("longest answer", "ms", places=1)]
     """Longest answer to a statement in flight during this part, in milliseconds from when it was sent."""
 
 
@@ -217,9 +215,9 @@ class RotationTrial(Trial, frozen=True, kw_only=True):
     version: str
     log_bytes: int
     """Bytes of the log when the rotation began."""
-    without: Stretch
+    without: ReportedWindow
     """Window before the rotation."""
-    during: Stretch
+    during: ReportedWindow
     """Window that contains the rotation."""
     parts: tuple[Phase, ...] = msgspec.field(name="phases")
     """Parts of the rotation, in order."""
@@ -306,20 +304,7 @@ class RotationTrial(Trial, frozen=True, kw_only=True):
         }
 
 
-@dataclass(frozen=True, slots=True)
-class LoggingServer:
-    """A server that can be put under load, and its slow query log."""
-
-    started: StartedServer
-    place: Place
-    log: Path
-    notes: Path
-    """Folder for the clients' notes, not on the disk under test."""
-    sample: bytes
-    """Records that the server has written."""
-
-
-class Rotation(Experiment[Server, Rotating, Conditions, LoggingServer, RotationTrial]):
+class Rotation(StorageExperiment[Server, Rotating, Conditions, "ServerOnDisk", RotationTrial]):
     """Rotation of a slow query log under load, checked against the statements sent."""
 
     question = "What does rotating a slow query log do to a busy server, and what is lost of the log?"
@@ -331,108 +316,72 @@ class Rotation(Experiment[Server, Rotating, Conditions, LoggingServer, RotationT
     @classmethod
     @override
     def exists(cls, group: Server, step: Rotating) -> bool:
-        return step.method.exists_on(server_catalogue().get(group.server).dialect())
-
-    @classmethod
-    @override
-    def conditions_from(cls, factors: CommonFactors) -> Conditions:
-        names: Sequence[str] = getattr(factors, "storage")  # noqa: B009
-        storages = {name: storage_profile(name) for name in names}
-        return msgspec.structs.replace(super().conditions_from(factors), storages=storages)
+        dialect = server_catalogue().get(group.server).dialect()
+        return step.method is not Method.RENAME_USR1 or dialect.flushes_logs_on_usr1
 
     @classmethod
     @override
     def refuse(cls, group: Server, step: Rotating, conditions: Conditions) -> None:
+        check_own_disk(group.storage, group.file_system)
         profile, seconds = conditions.storages[group.storage], conditions.seconds
+        held_s = round(2 * WAIT) * step.held
         if not _SMALLEST <= step.log_file <= _LARGEST:
             raise InvalidInput(
                 f"a log of {format_size(step.log_file)} is not rotated",
                 f"LOGFILE={format_size(_SMALLEST)} to {format_size(_LARGEST)}",
             )
-        if step.held and seconds < _SHORTEST_HELD:
+        if step.held and seconds < (shortest := held_s + _AROUND + 2):
             raise InvalidInput(
-                f"logging is held for longer than fits into stretches of {seconds} s",
-                f"SECONDS={_SHORTEST_HELD} or more, or HELD=off",
-            )
-        if not isinstance(profile, ModelledDisk) and group.storage != HOME:
-            raise InvalidInput(
-                f"the lab makes no file systems on {group.storage}", f"STORAGE={HOME}, or a modelled disk as cloud-ssd"
-            )
-        if group.file_system == AS_IS and not isinstance(profile, FolderStorage):
-            raise InvalidInput(
-                f"{group.storage} is a disk of the lab's, which has no file system yet",
-                f"FILESYSTEM={AS_IS} takes STORAGE={HOME}; or FILESYSTEM={','.join(MADE_BY)}",
+                f"logging is held for longer than fits into windows of {seconds} s",
+                f"SECONDS={shortest} or more, or HELD=off",
             )
         if step.method is Method.COPYTRUNCATE and isinstance(profile, ModelledDisk):
             mb_s = profile.target().sequential_mb_s
             copied_s = 0.0 if mb_s is None else step.log_file / (mb_s * _MEGABYTE)
-            takes = copied_s + _HELD_FOR * step.held + _AROUND
+            takes = copied_s + held_s + _AROUND
             if copied_s and seconds < takes:
                 raise InvalidInput(
                     f"a copy of {format_size(step.log_file)} takes {group.storage} {copied_s:.0f} s or more, which does not fit into "
-                    f"stretches of {seconds} s",
+                    f"windows of {seconds} s",
                     f"SECONDS={math.ceil(_SPARE * takes)}, or a smaller LOGFILE",
                 )
 
     @override
-    def check(self, positions: Sequence[int]) -> None:
-        from redolab.bench.own_disk import check_disks
-
-        check_disks(self.lab, [self.plan.groups[self.plan.steps[position].group] for position in positions])
-
-    @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
-        from redolab.storage.attaching import DISKS
-        from redolab.storage.fio import FILES_SIZE
+        from redolab.crash.bench.own_disk import server_needs
 
         largest = max(self.plan.steps[position].step.log_file for position in positions)
-        groups = {self.plan.steps[position].group for position in positions}
-        storages = [self.conditions.storages[self.plan.groups[group].storage] for group in groups]
-        modelled = any(isinstance(each, ModelledDisk) for each in storages)
-        disks = self.lab.folder / DISKS
-        return Needs(
-            memory=_POOL,
-            memory_for=f"a buffer pool of {format_size(_POOL)}",
-            disk={disks: _disk_size(largest) + FILES_SIZE * modelled},
-            disk_for={disks: f"a log of {format_size(largest)} with its copy"},
-            remedy="choose a smaller LOGFILE",
-        )
+        what, remedy = f"a log of {format_size(largest)} with its copy", "choose a smaller LOGFILE"
+        return server_needs(self.lab, self.conditions.storages, _disk_size(largest), _POOL, what, remedy)
 
     @contextmanager
     @override
-    def opened(self, run: Run) -> Iterator[None]:
-        from redolab.bench.disk_checks import record_disks
-        from redolab.storage.attaching import Storages
-
-        conditions = self.conditions
-        with Storages(self.lab, conditions.storages) as self._storages:
-            record_disks(run, self._storages, conditions.storages, self.lab.progress, look=conditions.check_disks)
-            yield
-
-    @contextmanager
-    @override
-    def group(self, group: Server, at: GroupContext) -> Iterator[LoggingServer]:
-        from redolab.bench.own_disk import folder_on_disk, notes_folder, own_disk
-        from redolab.bench.started_server import started_server
-        from redolab.servers.dialects import SLOW_LOG
+    def group(self, group: Server, at: GroupContext) -> Iterator[ServerOnDisk]:
+        from redolab.crash.bench.own_disk import server_on_disk
         from redolab.workloads.numbered import statements_before
 
-        server = self.lab.server(group.server)
-        name = f"{group.server}-{group.storage}-{group.file_system}".replace("/", "-")
+        idle = self.conditions.tables
+        cached = str(max(_USUAL_CACHE, _CACHED * idle))
+        request = InstanceRequest(
+            purpose=Purpose.PRODUCTION,
+            log_size=_REDO,
+            buffer_pool=_POOL,
+            slow_log=True,
+            overrides=tuple(
+                Setting(name, cached, "idle tables stay open")
+                for name in ("table_open_cache", "table_definition_cache")
+            ),
+        )
         largest = max(self.plan.steps[position].step.log_file for position in self.plan.positions(at.group))
-        with (
-            notes_folder(self.lab, "rotation-load") as notes,
-            own_disk(self.lab, self._storages, group, _disk_size(largest)) as place,
-            folder_on_disk(self.lab, server, place, group, name) as folder,
-            started_server(self.lab, at.run, server, folder, _request(self.conditions.tables)) as started,
-        ):
-            started.execute(_SILENT, *statements_before(), *_idle_tables(self.conditions.tables))
-            log = folder / SLOW_LOG
-            yield LoggingServer(started, place, log, notes, self._sample(started, log, notes))
+        with server_on_disk(self.lab, at.run, self.storages, group, _disk_size(largest), request) as made:
+            tables = [f"CREATE TABLE {name} (id INT NOT NULL PRIMARY KEY) ENGINE=InnoDB" for name in _idle_tables(idle)]
+            made.started.execute(_SILENT, *statements_before(), *tables)
+            self._sample(made)
+            yield made
 
     @override
     def measure(
-        self, group: Server, step: Rotating, made: LoggingServer, at: StepContext[RotationTrial]
+        self, group: Server, step: Rotating, made: ServerOnDisk, at: StepContext[RotationTrial]
     ) -> RotationTrial:
         made.started.instance.check_running()
         words = ", ".join(step.described().values())
@@ -462,26 +411,12 @@ class Rotation(Experiment[Server, Rotating, Conditions, LoggingServer, RotationT
         how = f"{group.server} on {group.file_system}{', logging held' if step.held else ''}"
         return [Finding(what=f"a rotation by {step.method}: {how} {what}") for count, what in wrong if count]
 
-    def _rotated_under_load(self, made: LoggingServer, step: Rotating, grown: int, stage: Stage) -> RotationTrial:
-        from redolab.workloads.numbered import numbered_load
-
-        from .checking import Excused, checked, found_in, longest_ms
-        from .rotating import rotate
-
+    def _rotated_under_load(self, made: ServerOnDisk, step: Rotating, grown: int, stage: Stage) -> RotationTrial:
         conditions, started = self.conditions, made.started
-        started.execute(*(f"SELECT 1 FROM {table}" for table in _idle_names(conditions.tables)))
+        started.execute(*(f"SELECT 1 FROM {table}" for table in _idle_tables(conditions.tables)))
         first, second = conditions.warm_up + 1, conditions.warm_up + conditions.seconds + 1
-        with (
-            made.place.limited(),
-            numbered_load(
-                self.lab.tools,
-                started.instance.folder,
-                clients=conditions.clients,
-                rate=conditions.rate,
-                seconds=conditions.load_s,
-                output=made.notes / "sysbench.log",
-            ) as load,
-        ):
+        rotation = LogRotation(started, _log(made))
+        with made.place.limited(), self._load(made, conditions.rate, conditions.load_s) as load:
             stage.say("warming up")
             load.wait_for(first - 1, conditions.load_s)
             before = _counters(started)
@@ -489,12 +424,10 @@ class Rotation(Experiment[Server, Rotating, Conditions, LoggingServer, RotationT
             load.wait_for(second - 1, conditions.load_s)
             time.sleep(_LEAD)
             stage.say("a window with one")
-            size = made.log.stat().st_size
-            began = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-            rotated = rotate(
-                step.method, started.instance, started.connection, made.log, held=step.held, scratch=made.notes
-            )
-            took = (time.clock_gettime_ns(time.CLOCK_MONOTONIC) - began) / _NANOSECONDS
+            size = rotation.log.stat().st_size
+            began = _now()
+            rotation.rotate(step.method, held=step.held, notes=made.notes)
+            took = (_now() - began) / _SECOND
             sent = load.wait_end()
             late = made.place.late_share()
             after = _counters(started)
@@ -504,24 +437,25 @@ class Rotation(Experiment[Server, Rotating, Conditions, LoggingServer, RotationT
                 f"SECONDS={round(took + 3 * _LEAD)} or more",
             )
         stage.say("reading the logs")
-        _wait_gone(started)
-        excused = Excused(held=rotated.held, removed_until=rotated.opened if step.method.removes else None)
+        started.wait_gone()
+        old = [] if rotation.old is None else [(rotation.old, grown)]
+        found = found_in([*old, (rotation.log, 0)])
         trial = RotationTrial(
             version=started.instance.server.version,
             log_bytes=size,
-            without=stretch(load.seconds, first, conditions.seconds),
-            during=stretch(load.seconds, second, conditions.seconds),
+            without=reported_window(load.seconds, first, conditions.seconds),
+            during=reported_window(load.seconds, second, conditions.seconds),
             parts=tuple(
                 Phase(
-                    name=part.name,
-                    began_s=(part.began - began) / _NANOSECONDS,
-                    seconds=(part.ended - part.began) / _NANOSECONDS,
-                    longest_ms=longest_ms(sent, part.began, part.ended),
+                    name=name,
+                    began_s=(part_began - began) / _SECOND,
+                    seconds=(part_ended - part_began) / _SECOND,
+                    longest_ms=longest_ms(sent, part_began, part_ended),
                 )
-                for part in rotated.parts
+                for name, part_began, part_ended in rotation.parts
             ),
             rotation_s=took,
-            check=checked(sent, found_in(_logs(rotated, grown)), excused),
+            check=checked(sent, found, rotation.held, rotation.opened if step.method is Method.RM_FLUSH else 0),
             before=before,
             after=after,
             idle_tables=conditions.tables,
@@ -529,39 +463,255 @@ class Rotation(Experiment[Server, Rotating, Conditions, LoggingServer, RotationT
             buffered=made.place.buffered,
             instance=started.digest,
         )
-        if rotated.old is not None:
-            files.remove(rotated.old)
+        for old_log, _ in old:
+            files.remove(old_log)
         return trial
 
-    def _sample(self, started: StartedServer, log: Path, notes: Path) -> bytes:
-        """Return the log that the server writes of such statements in some seconds."""
+    def _sample(self, made: ServerOnDisk) -> None:
+        """Keep the log that the server writes of some seconds of such statements."""
+        with self._load(made, None, _SAMPLED) as load:
+            load.wait_end()
+        made.started.wait_gone()
+        sample = _log(made).read_bytes()
+        if not sample.endswith(b"\n"):
+            raise WorkloadFailed(
+                f"{made.started.instance.server.name} has logged nothing of its load, or not to an end"
+            )
+        (made.notes / _SAMPLE).write_bytes(sample)
+
+    def _load(self, made: ServerOnDisk, rate: int | None, seconds: int) -> AbstractContextManager[NumberedLoad]:
         from redolab.workloads.numbered import numbered_load
 
-        with numbered_load(
-            self.lab.tools,
-            started.instance.folder,
-            clients=self.conditions.clients,
-            rate=None,
-            seconds=_SAMPLED,
-            output=notes / "sysbench.log",
-        ) as load:
-            load.wait_end()
-        _wait_gone(started)
-        sample = log.read_bytes()
-        if not sample.endswith(b"\n"):
-            raise WorkloadFailed(f"{started.instance.server.name} has logged nothing of its load, or not to an end")
-        return sample
+        folder, clients = made.started.instance.folder, self.conditions.clients
+        output = made.notes / "sysbench.log"
+        return numbered_load(self.lab.tools, folder, clients=clients, rate=rate, seconds=seconds, output=output)
 
 
-def _grow(made: LoggingServer, size: int) -> int:
+class LogRotation:
+    """One rotation of a server's slow query log, with the times of its parts."""
+
+    def __init__(self, server: StartedServer, log: Path) -> None:
+        self.log = log
+        self.old: Path | None = None
+        """Path of the old log; None if it was removed."""
+        self.parts: list[tuple[str, int, int]] = []
+        """Name, beginning and end of each part, in order."""
+        self.held: tuple[int, int] | None = None
+        """Beginning and end of the pause of logging; None without a pause."""
+        self.opened = 0
+        """Time at which the new log was open."""
+        self._server = server
+        self._beside = log.with_name(f"{log.name}-old")
+
+    def rotate(self, method: Method, *, held: bool, notes: Path) -> None:
+        """Rotate the log; with `held`, logging is paused meanwhile. Raises `LabError`.
+
+        The product's own command leaves its notes in the folder `notes`.
+        """
+        if method is Method.RENAME_SYNC_FLUSH:
+            self._by_command(WAIT if held else 0.0, notes)
+        elif held:
+            self._change_held(method)
+        else:
+            self._change(method, _TO_REOPEN)
+        self._wait_written()
+        self.opened = _now()
+
+    @contextmanager
+    def _part(self, name: str) -> Iterator[None]:
+        began = _now()
+        yield
+        self.parts.append((name, began, _now()))
+
+    def _by_command(self, wait: float, notes: Path) -> None:
+        """Rotate by `redolab slowlog rotate`, as its user does: the log is paused for `wait` seconds before and after."""
+        from redolab.machine import processes
+        from redolab.machine.processes import Command
+
+        command = [sys.executable, "-m", "redolab", "slowlog", "rotate", "--wait", f"{wait}s"]
+        command += ["--socket", str(self._server.instance.folder / SOCKET), "--user", "root"]
+        began = _now()
+        with self._part("command"):
+            processes.run(Command(command, environment={"XDG_STATE_HOME": str(notes)}))
+        if wait:
+            self.held = began, _now()
+        (self.old,) = self.log.parent.glob(f"{self.log.name}-*")
+
+    def _change_held(self, method: Method) -> None:
+        changes = changes_to_be_quiet(self._server.named_values("SHOW GLOBAL VARIABLES"))
+        began = _now()
+        try:
+            with self._part("holding"):
+                self._server.execute(*(change.to_do for change in changes))
+            with self._part("waiting"):
+                time.sleep(WAIT)
+            self._change(method, _TO_REOPEN_HELD)
+            with self._part("waiting after"):
+                time.sleep(WAIT)
+        finally:
+            with self._part("releasing"):
+                self._server.execute(*(change.to_undo for change in reversed(changes)))
+            self.held = began, _now()
+        if not self.log.exists():
+            # MySQL 9.7 opens no new log while log_output is NONE, and goes on in the old one.
+            self._open_anew(method, _TO_REOPEN, AGAIN)
+
+    def _change(self, method: Method, patience: float) -> None:
+        """Take the old log away, and have the server open a new one; wait so many seconds for one after a signal."""
+        if method is Method.COPYTRUNCATE:
+            self.copy_and_truncate()
+            return
+        if method is Method.RM_FLUSH:
+            with self._part("rm"):
+                self.log.unlink()
+        else:
+            self.old = self._beside
+            with self._part("rename"):
+                self.log.rename(self.old)
+        self._open_anew(method, patience)
+
+    def copy_and_truncate(self) -> None:
+        """Copy the log and truncate it, as logrotate does. Raises `OSError`, and leaves the log alone, if the copy fails."""
+        self.old = self._beside
+        made = os.open(self.old, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(made, "wb") as copy, self.log.open("r+b", buffering=0) as source:
+            with self._part("copy"):
+                while block := source.read(_BLOCK):
+                    copy.write(block)
+                copy.flush()
+            with self._part("sync"):
+                os.fsync(copy.fileno())
+            with self._part("truncate"):
+                os.ftruncate(source.fileno(), 0)
+
+    def _open_anew(self, method: Method, patience: float, again: str = "") -> None:
+        """Have the server open a new log. After a signal, wait until there is one, or it seems that there will be none."""
+        if (number := _SIGNALS.get(method)) is None:
+            with self._part(f"flush{again}"):
+                self._server.execute(_FLUSH)
+            return
+        with self._part(f"{number.name}{again}"):
+            self._server.instance.send_signal(number)
+            deadline = time.monotonic() + patience
+            while not self.log.exists() and time.monotonic() < deadline:
+                time.sleep(_LOOK)
+
+    def _wait_written(self) -> None:
+        """Wait until the server has written to the new log. Raises `LabError`."""
+        deadline = time.monotonic() + _TO_WRITE
+        while not (self.log.exists() and self.log.stat().st_size):
+            if time.monotonic() > deadline:
+                self._server.instance.check_running()
+                name = self._server.instance.server.name
+                raise LabError(f"{name} writes to no new log", "its error log may say why")
+            time.sleep(_LOOK)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Content of logs: how often each (client, number) occurs, and how many records are torn."""
+
+    times: Mapping[tuple[int, int], int]
+    torn: int
+
+
+def found_in(logs: Sequence[tuple[Path, int]]) -> Found:
+    """Return the content of these logs, each from a byte at which a record begins. Raises `OSError`."""
+    from redolab.slowlog.digest.chunks import chunks
+    from redolab.slowlog.digest.records import Window, records
+
+    times: dict[tuple[int, int], int] = {}
+    torn = 0
+    for path, offset in logs:
+        with path.open("rb") as file:
+            file.seek(offset)
+            content = file.read()
+        # A log may have been cut before the newline that ends it; one that was just opened has the server's lines alone.
+        end = content.rfind(b";\n") + 2
+        whole = content if content.endswith(b";") or end < 2 else content[:end]
+        torn += len(content) > len(whole)
+        for chunk in chunks(whole[at : at + _READ] for at in range(0, len(whole), _READ)):
+            if not chunk.content:
+                continue
+            read = records(chunk, Window())
+            counted, in_part = numbers_in(read.table["text"])
+            torn += in_part + read.cut_off + read.without_time
+            for key, count in counted.items():
+                times[key] = times.get(key, 0) + count
+    return Found(times, torn)
+
+
+def numbers_in(texts: pl.Series) -> tuple[dict[tuple[int, int], int], int]:
+    """Count each (client, number) among these texts of statements, and the torn records."""
+    import polars as pl
+
+    from redolab.workloads.numbered import PART, WHOLE
+
+    text = pl.col("text")
+    frame = texts.alias("text").to_frame().filter(text.str.contains(PART))
+    found = frame.select(groups=text.str.extract_groups(WHOLE)).unnest("groups")
+    number, client, again = (pl.col(name).cast(pl.Int64, strict=False) for name in found.columns)
+    whole = found.select(number=number, client=client, again=again).filter(pl.col("number") == pl.col("again"))
+    counted = whole.group_by("client", "number").len()
+    return {(client, number): count for client, number, count in counted.iter_rows()}, frame.height - whole.height
+
+
+def checked(
+    sent: Sequence[Sent], found: Found, held: tuple[int, int] | None = None, removed_until: int = 0
+) -> LogCheck:
+    """Compare the statements that clients sent, numbered by position, with those found in the logs.
+
+    A statement may be missing if logging was paused meanwhile, from `held[0]` to `held[1]`, or if it was sent before
+    `removed_until` and went with the old file. The server logs a statement after it has answered, before it reads the
+    client's next. A statement sent before the pause of logging may therefore be missing, too. A number in the logs that
+    no client sent is a torn record.
+    """
+    import numpy as np
+
+    for_ever = np.iinfo(np.int64).max
+    pause_began, pause_ended = held or (for_ever, -1)
+    lost_at: list[int] = []
+    logged = unlogged = removed = 0
+    for client, each in enumerate(sent):
+        numbers = range(1, len(each.sent) + 1)
+        missing = np.array([(client, number) not in found.times for number in numbers], dtype=np.bool_)
+        next_answered = np.append(each.answered[1:], for_ever)
+        was_held = missing & (each.sent <= pause_ended) & (next_answered >= pause_began)
+        was_removed = missing & ~was_held & (each.sent < removed_until)
+        logged += int((~missing).sum())
+        unlogged, removed = unlogged + int(was_held.sum()), removed + int(was_removed.sum())
+        lost_at += each.sent[missing & ~was_held & ~was_removed].tolist()
+    return LogCheck(
+        sent=sum(len(each.sent) for each in sent),
+        logged=logged,
+        lost=len(lost_at),
+        lost_s=(max(lost_at) - min(lost_at)) / _SECOND if lost_at else 0.0,
+        unlogged=unlogged,
+        removed=removed,
+        twice=sum(count > 1 for count in found.times.values()),
+        torn=found.torn
+        + sum(not (client < len(sent) and 1 <= number <= len(sent[client].sent)) for client, number in found.times),
+    )
+
+
+def longest_ms(sent: Sequence[Sent], began: int, ended: int) -> float:
+    """Return the longest answer, in milliseconds from when it was sent, to a statement in flight between two times.
+
+    0 if there is none.
+    """
+    took = [
+        (each.answered - each.sent)[(each.sent <= ended) & (each.answered >= began)].max(initial=0) for each in sent
+    ]
+    return float(max(took, default=0)) / 1e6
+
+
+def _grow(made: ServerOnDisk, size: int) -> int:
     """Grow the server's log to at least `size` bytes of its own records, on the disk and cached. Return its bytes.
 
     A log of that size takes hours to write, so all of it but the last half minute is on the disk. Growing it is not
     measured, and runs at the disk's own speed.
     """
-    from .rotating import open_anew
-
-    log = made.log
+    log, sample = _log(made), (made.notes / _SAMPLE).read_bytes()
     for name in files.names(log.parent):
         # Remains of a rotation that failed.
         if name.startswith(f"{log.name}-"):
@@ -569,74 +719,32 @@ def _grow(made: LoggingServer, size: int) -> int:
     grown = log.with_name(f"{log.name}-grown")
     with grown.open("wb") as file:
         while file.tell() < size:
-            file.write(made.sample)
+            file.write(sample)
         file.flush()
         os.fsync(file.fileno())
     if (owner := made.started.instance.server.sandbox.owner()) is not None:
         os.chown(grown, owner, owner)
     grown.replace(log)
-    open_anew(made.started.connection)
+    made.started.execute(_FLUSH)
     return log.stat().st_size
+
+
+def _log(made: ServerOnDisk) -> Path:
+    return made.started.instance.folder / SLOW_LOG
 
 
 def _disk_size(log_file: int) -> int:
     """Return the bytes of a disk for the log and its copy, the data directory, and root's reserve."""
-    return _up(int((2 * log_file + _DATA) * _KEPT_FOR_ROOT), GIB // 2)
+    return math.ceil((2 * log_file + _DATA) * _KEPT_FOR_ROOT / (GIB // 2)) * (GIB // 2)
 
 
-def _up(size: int, step: int) -> int:
-    return -(-size // step) * step
-
-
-def _request(tables: int) -> InstanceRequest:
-    from redolab.servers.dialects import InstanceRequest, Purpose, Setting
-
-    cached = str(max(_USUAL_CACHE, _CACHED * tables))
-    return InstanceRequest(
-        purpose=Purpose.PRODUCTION,
-        log_size=_REDO,
-        buffer_pool=_POOL,
-        slow_log=True,
-        overrides=tuple(
-            Setting(name, cached, "idle tables stay open") for name in ("table_open_cache", "table_definition_cache")
-        ),
-    )
-
-
-def _idle_names(tables: int) -> list[str]:
-    from redolab.workloads.data import DATABASE
-
-    return [f"{DATABASE}.idle_{number}" for number in range(1, tables + 1)]
-
-
-def _idle_tables(tables: int) -> list[str]:
-    return [f"CREATE TABLE {name} (id INT NOT NULL PRIMARY KEY) ENGINE=InnoDB" for name in _idle_names(tables)]
+def _idle_tables(count: int) -> list[str]:
+    return [f"{DATABASE}.idle_{number}" for number in range(1, count + 1)]
 
 
 def _counters(started: StartedServer) -> TableCounters:
-    with started.connection.cursor() as cursor:
-        cursor.execute(_STATUS)
-        return TableCounters(**{str(name).lower(): int(value) for name, value in cursor.fetchall()})
+    return TableCounters(**{name: int(value) for name, value in started.named_values(_STATUS).items()})
 
 
-def _wait_gone(started: StartedServer) -> None:
-    """Wait until no client is connected: a statement is logged after it was answered. Raises `LabError`."""
-    from redolab.workloads.data import DATABASE
-
-    deadline = time.monotonic() + _TO_GO
-    while True:
-        with started.connection.cursor() as cursor:
-            cursor.execute("SHOW PROCESSLIST")
-            left = sum(row[3] == DATABASE for row in cursor.fetchall())
-        if not left:
-            return
-        if time.monotonic() > deadline:
-            name = started.instance.server.name
-            raise LabError(f"{name} still had {left} clients {_TO_GO:.0f} s after they had ended")
-        time.sleep(_LOOK)
-
-
-def _logs(rotated: Rotated, grown: int) -> list[tuple[Path, int]]:
-    """Return the logs that hold the statements, each from the byte on at which they can begin."""
-    old = [] if rotated.old is None else [(rotated.old, grown)]
-    return [*old, (rotated.log, 0)]
+def _now() -> int:
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)

@@ -1,1 +1,1 @@
-"""What does it cost to log every statement: by the server's own slow query log, or by a plugin that takes no lock?"""
+"""Cost of logging every statement: by the server's own slow query log, or by a plugin that takes no lock."""

@@ -11,12 +11,11 @@ from pathlib import Path
 
 from redolab.clock import now
 from redolab.errors import WorkloadFailed
-from redolab.machine import processes
+from redolab.machine import files, processes
 from redolab.machine.processes import Command, Process
 from redolab.machine.tools import Tools
 from redolab.workloads.sysbench import SCRIPTS, connection_arguments
 
-_SCRIPT = SCRIPTS / "select_1.lua"
 _EVENTS = re.compile(r"total number of events:\s+(\d+)")
 _SECONDS = re.compile(r"total time:\s+([\d.]+)s")
 _BAR = re.compile(r"^\s*([\d.]+) \|\**\s*(\d+)\s*$", re.MULTILINE)
@@ -26,14 +25,14 @@ _LAST_LINES = 8
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What the clients counted; the histogram is (milliseconds, statements), the quickest first."""
+    """Counts of the clients. The histogram has (milliseconds, statements), the quickest first."""
 
     statements: int
     seconds: float
     histogram: Sequence[tuple[float, int]]
 
     def percentile_ms(self, share: float) -> float | None:
-        """The latency that this share of the statements did not exceed, by the classes of sysbench's histogram."""
+        """Return the latency that this share of the statements did not exceed, by sysbench's histogram."""
         wanted = share * sum(count for _, count in self.histogram)
         for milliseconds, count in self.histogram:
             wanted -= count
@@ -42,9 +41,9 @@ class Answered:
         return None
 
 
-def ask(tools: Tools, instance: Path, *, connections: int, seconds: int, output: Path) -> Answered:
-    """Let so many clients ask for so long, each as fast as it is answered. Raises `WorkloadFailed`."""
-    with asking(tools, instance, connections=connections, seconds=seconds, output=output) as process:
+def ask(tools: Tools, instance: Path, connections: int, seconds: int) -> Answered:
+    """Let clients ask for `seconds`, each as soon as it was answered. Raises `WorkloadFailed`."""
+    with asking(tools, instance, connections, seconds) as process:
         status = process.wait(seconds + _LONGER)
     said = [line.text for line in process.lines(now().monotonic)]
     found = answered("\n".join(said))
@@ -56,26 +55,28 @@ def ask(tools: Tools, instance: Path, *, connections: int, seconds: int, output:
 
 
 @contextmanager
-def asking(
-    tools: Tools, instance: Path, *, connections: int, seconds: int, output: Path, answers: Path | None = None
-) -> Iterator[Process]:
-    """While in it: the clients ask. With `answers` each writes there how many answers it had when the server went."""
+def asking(tools: Tools, instance: Path, connections: int, seconds: int, *options: str) -> Iterator[Process]:
+    """Let clients ask during the block. With `--answers=FOLDER` each writes its count there once the server is gone."""
     sysbench = tools.get("sysbench")
     arguments = [
-        *connection_arguments(sysbench, _SCRIPT, connections),
-        *("--db-ps-mode=disable", "--histogram=on", f"--time={seconds}", "--events=0"),
-        *([f"--answers={answers}"] if answers else []),
-        "run",
+        *connection_arguments(sysbench, SCRIPTS / "select_1.lua", connections),
+        *("--db-ps-mode=disable", "--histogram=on", f"--time={seconds}", "--events=0", *options, "run"),
     ]
-    process = processes.start(Command(arguments, folder=instance, environment=sysbench.environment), output)
+    command = Command(arguments, folder=instance, environment=sysbench.environment)
+    process = processes.start(command, instance / "clients.log")
     try:
         yield process
     finally:
         process.stop(signal.SIGKILL)
 
 
+def answers_of(folder: Path) -> list[int]:
+    """Return the number of answers of each client that has noticed the end of its server."""
+    return [int((folder / name).read_text()) for name in files.names(folder) if name.isdigit()]
+
+
 def answered(text: str) -> Answered | None:
-    """What sysbench's report says; None if it is none."""
+    """Return the counts of a report of sysbench; None if the text is no report."""
     events, took = _EVENTS.search(text), _SECONDS.search(text)
     if events is None or took is None:
         return None

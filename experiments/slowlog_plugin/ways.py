@@ -1,171 +1,185 @@
-"""A way of logging on a running server: switched on, its log counted, switched off."""
+"""The ways of logging to compare: switched on, counted, switched off."""
 
 from __future__ import annotations
 
-import time
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from pymysql.connections import Connection
-
-from redolab.clock import now
 from redolab.errors import LabError
-from redolab.querylogs.digest.digesting import digest
-from redolab.servers.sandbox import INSTANCE
+from redolab.machine import files
 
-from .arms import Arm, Place
+if TYPE_CHECKING:
+    from redolab.crash.bench.started_server import StartedServer
 
-STATEMENT = "select ?"
-"""The fingerprint of what is asked."""
-_DIGEST = "SELECT ?"
+_STATEMENT = "select ?"
+"""Fingerprint of the statement that clients send."""
 _PLUGIN = "redolab_slow_log"
-_PATIENCE = 30.0
+_DROPPED = f"SHOW GLOBAL STATUS LIKE '{_PLUGIN}_dropped'"
+_DIGESTS = "performance_schema.events_statements_summary_by_digest"
+
+
+class Arm(StrEnum):
+    """A way in which a server logs its statements; the value is its name in options."""
+
+    NONE = "none"
+    BUILT_IN = "built-in"
+    """The server's slow query log, into a file."""
+    PLUGIN = "plugin"
+    """The plugin of `slowlogplugin/`, with one write for each statement."""
+    BUFFERED = "buffered"
+    """The same plugin, with a buffer of lines in each connection."""
+    TABLE = "table"
+    """The server's slow query log, into the table mysql.slow_log."""
+    SCHEMA = "schema"
+    """performance_schema on, its digests off: the base of `DIGESTS`."""
+    DIGESTS = "digests"
+    """Digests of performance_schema."""
+
+    @property
+    def has_file(self) -> bool:
+        """True for a way that writes a file, which can lie on tmpfs or on a disk."""
+        return self is Arm.BUILT_IN or self.is_plugin
+
+    @property
+    def is_plugin(self) -> bool:
+        """True where the plugin logs."""
+        return self in {Arm.PLUGIN, Arm.BUFFERED}
+
+    @property
+    def has_schema(self) -> bool:
+        """True where the server is started with performance_schema=ON."""
+        return self in {Arm.SCHEMA, Arm.DIGESTS}
+
+
+class Place(StrEnum):
+    """Place of the log's file."""
+
+    TMPFS = "tmpfs"
+    DISK = "disk"
+    NOWHERE = ""
+    """No file."""
+
+    @property
+    def folder(self) -> str:
+        """Name of the folder for logs, in the instance's."""
+        return f"log-{self}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """Statements of a way of logging; `{file}` is its log, `{buffer}` the bytes that a connection gathers."""
+
+    on: Sequence[str] = ()
+    anew: Sequence[str] = ()
+    """Begin a new log, or empty the old one."""
+    off: Sequence[str] = ()
+    count: str = ""
+    """Count the statements in a log without a file."""
+
+
+_INTO_FILE = "SET GLOBAL slow_query_log_file = '{file}'"
+_PLUGINS_FILE = f"SET GLOBAL {_PLUGIN}_file = '{{file}}'"
+_EMPTY_TABLE = "TRUNCATE TABLE mysql.slow_log"
+_WITH_PLUGIN = Way(
+    on=(f"INSTALL SONAME '{_PLUGIN}'", _PLUGINS_FILE, f"SET GLOBAL {_PLUGIN}_buffer = {{buffer}}"),
+    anew=(_PLUGINS_FILE,),
+    off=(f"UNINSTALL SONAME '{_PLUGIN}'",),
+)
+_CONSUMER = "UPDATE performance_schema.setup_consumers SET ENABLED = '{}' WHERE NAME = 'statements_digest'"
+WAYS: Mapping[Arm, Way] = {
+    Arm.NONE: Way(),
+    Arm.BUILT_IN: Way(
+        on=(_INTO_FILE, "SET GLOBAL log_output = 'FILE'", "SET GLOBAL slow_query_log = 1"),
+        anew=(_INTO_FILE,),
+        off=("SET GLOBAL slow_query_log = 0",),
+    ),
+    Arm.PLUGIN: _WITH_PLUGIN,
+    Arm.BUFFERED: _WITH_PLUGIN,
+    Arm.TABLE: Way(
+        on=("SET GLOBAL log_output = 'TABLE'", "SET GLOBAL slow_query_log = 1"),
+        anew=(_EMPTY_TABLE,),
+        off=("SET GLOBAL slow_query_log = 0", _EMPTY_TABLE, "SET GLOBAL log_output = 'FILE'"),
+        count="SELECT COUNT(*) FROM mysql.slow_log WHERE sql_text LIKE 'SELECT 1'",
+    ),
+    Arm.SCHEMA: Way(on=(_CONSUMER.format("NO"),), anew=(f"TRUNCATE TABLE {_DIGESTS}",)),
+    Arm.DIGESTS: Way(
+        on=(_CONSUMER.format("YES"),),
+        anew=(f"TRUNCATE TABLE {_DIGESTS}",),
+        count=f"SELECT COALESCE(SUM(COUNT_STAR), 0) FROM {_DIGESTS} WHERE TRIM(DIGEST_TEXT) = 'SELECT ?'",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What is in a log; as in `PluginTrial`."""
+    """Content of a log; as in `PluginTrial`."""
 
-    lines: int | None
-    cut_off: int
-    log_bytes: int | None
-    dropped: int | None
+    lines: int | None = None
+    cut_off: int = 0
+    log_bytes: int | None = None
+    dropped: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Logging:
-    """One way, by one connection of the lab's own, which is not logged."""
+    """One way of logging on a running server, whose connection is not logged itself."""
 
     arm: Arm
     place: Place
     buffer: int
-    folder: Path
-    """The instance's."""
-    connection: Connection
+    server: StartedServer
 
     def begin(self) -> None:
         """Switch it on."""
-        match self.arm:
-            case Arm.BUILT_IN:
-                self._ask(f"SET GLOBAL slow_query_log_file = '{self._seen('warm')}'", "SET GLOBAL log_output = 'FILE'")
-                self._ask("SET GLOBAL slow_query_log = 1")
-            case Arm.TABLE:
-                self._ask("SET GLOBAL log_output = 'TABLE'", "SET GLOBAL slow_query_log = 1")
-            case Arm.PLUGIN | Arm.BUFFERED:
-                self._ask(f"INSTALL SONAME '{_PLUGIN}'", f"SET GLOBAL {_PLUGIN}_file = '{self._seen('warm')}'")
-                self._ask(f"SET GLOBAL {_PLUGIN}_buffer = {self.buffer}")
-            case Arm.SCHEMA | Arm.DIGESTS:
-                on = "YES" if self.arm is Arm.DIGESTS else "NO"
-                self._ask(
-                    f"UPDATE performance_schema.setup_consumers SET ENABLED = '{on}' WHERE NAME = 'statements_digest'"
-                )
-            case Arm.NONE:
-                pass
+        self._execute(WAYS[self.arm].on, "warm")
 
     def warmed(self) -> None:
-        """From here on what is logged is counted; the clients that warmed it up must have ended."""
-        self._gone()
-        match self.arm:
-            case Arm.BUILT_IN:
-                self._ask(f"SET GLOBAL slow_query_log_file = '{self._seen('measured')}'")
-            case Arm.TABLE:
-                self._ask("TRUNCATE TABLE mysql.slow_log")
-            case Arm.PLUGIN | Arm.BUFFERED:
-                self._ask(f"SET GLOBAL {_PLUGIN}_file = '{self._seen('measured')}'")
-            case Arm.SCHEMA | Arm.DIGESTS:
-                self._ask("TRUNCATE TABLE performance_schema.events_statements_summary_by_digest")
-            case Arm.NONE:
-                pass
+        """Count from here on; the clients that warmed it up must have ended."""
+        self.server.wait_gone()
+        self._execute(WAYS[self.arm].anew, "measured")
 
     def counted(self) -> Counted:
-        """What has been logged since `warmed`; the clients must have ended. Raises `LabError`."""
-        self._gone()
-        match self.arm:
-            case Arm.TABLE:
-                said = self._value("SELECT COUNT(*) FROM mysql.slow_log WHERE sql_text LIKE 'SELECT 1'")
-                return Counted(said, 0, None, None)
-            case Arm.DIGESTS:
-                said = self._value(
-                    "SELECT COALESCE(SUM(COUNT_STAR), 0) FROM performance_schema.events_statements_summary_by_digest "
-                    f"WHERE TRIM(DIGEST_TEXT) = '{_DIGEST}'"
-                )
-                return Counted(said, 0, None, None)
-            case Arm.NONE | Arm.SCHEMA:
-                return Counted(None, 0, None, None)
-            case _:
-                plugin = self.arm is not Arm.BUILT_IN
-                if plugin:
-                    self._ask(f"SET GLOBAL {_PLUGIN}_reopen = 1")
-                return self.in_file(self._dropped() if plugin else None)
+        """Count the log since `warmed`; the clients must have ended. Raises `LabError`."""
+        self.server.wait_gone()
+        if self.arm.is_plugin:
+            self.server.execute(f"SET GLOBAL {_PLUGIN}_reopen = 1")
+            return self.in_file(self.server.value(_DROPPED))
+        if self.arm.has_file:
+            return self.in_file()
+        count = WAYS[self.arm].count
+        return Counted(self.server.value(count)) if count else Counted()
 
     def in_file(self, dropped: int | None = None) -> Counted:
-        """What is in the log's file, whatever became of the server."""
-        file = self._file("measured")
+        """Count the log's file, also after the server was killed."""
+        from redolab.slowlog.digest.digesting import digest
+
+        file = self._folder / "measured.log"
         size = file.stat().st_size if file.exists() else 0
         found = digest([file]) if size else None
         if found is None:
             return Counted(0, 0, size, dropped)
-        lines = sum(each.count for each in found.classes if each.fingerprint == STATEMENT)
+        lines = sum(each.count for each in found.classes if each.fingerprint == _STATEMENT)
         return Counted(lines, found.skipped.cut_off, size, dropped)
 
     def end(self) -> None:
-        """Switch it off, and remove its files."""
-        match self.arm:
-            case Arm.BUILT_IN:
-                self._ask("SET GLOBAL slow_query_log = 0")
-            case Arm.TABLE:
-                self._ask("SET GLOBAL slow_query_log = 0", "TRUNCATE TABLE mysql.slow_log")
-                self._ask("SET GLOBAL log_output = 'FILE'")
-            case Arm.PLUGIN | Arm.BUFFERED:
-                self._ask(f"UNINSTALL SONAME '{_PLUGIN}'")
-                # Where a session used it to the end, it goes with that session.
-                said = f"SELECT COUNT(*) FROM information_schema.PLUGINS WHERE PLUGIN_LIBRARY = '{_PLUGIN}.so'"
-                if self._value(said):
-                    raise LabError("the plugin is still in use after its clients have gone")
-            case _:
-                pass
-        self.remove()
-
-    def remove(self) -> None:
-        """Remove its files."""
+        """Switch it off, and remove its files. Raises `LabError`."""
+        self._execute(WAYS[self.arm].off, "measured")
+        # The server unloads a plugin only when the last session that used it has ended.
+        loaded = f"SELECT COUNT(*) FROM information_schema.PLUGINS WHERE PLUGIN_LIBRARY = '{_PLUGIN}.so'"
+        if self.arm.is_plugin and self.server.value(loaded):
+            raise LabError("the plugin is still in use after its clients have gone")
         for name in ("warm", "measured"):
-            with suppress(FileNotFoundError):
-                self._file(name).unlink()
+            files.remove(self._folder / f"{name}.log")
 
-    def _file(self, name: str) -> Path:
-        return self.folder / log_folder(self.place) / f"{name}.log"
+    @property
+    def _folder(self) -> Path:
+        return self.server.instance.folder / self.place.folder
 
-    def _seen(self, name: str) -> Path:
-        return INSTANCE / log_folder(self.place) / f"{name}.log"
+    def _execute(self, statements: Sequence[str], log: str) -> None:
+        from redolab.servers.sandbox import INSTANCE
 
-    def _dropped(self) -> int:
-        return self._value(
-            f"SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = '{_PLUGIN}_dropped'"
-        )
-
-    def _gone(self) -> None:
-        """Wait until the server is done with all clients: it logs a statement when its client has the answer already."""
-        deadline = now().monotonic + _PATIENCE
-        said = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'Threads_connected'"
-        while self._value(said) > 1:
-            if now().monotonic > deadline:
-                raise LabError("the server still has connections of clients that have ended")
-            time.sleep(0.01)
-
-    def _ask(self, *statements: str) -> None:
-        with self.connection.cursor() as cursor:
-            for statement in statements:
-                cursor.execute(statement)
-
-    def _value(self, statement: str) -> int:
-        with self.connection.cursor() as cursor:
-            cursor.execute(statement)
-            row: Any = cursor.fetchone()
-            return int(row[0])
-
-
-def log_folder(place: Place) -> str:
-    """The folder of an instance for logs in that place."""
-    return f"log-{place}"
+        file = INSTANCE / self.place.folder / f"{log}.log"
+        self.server.execute(*(each.format(file=file, buffer=self.buffer) for each in statements))

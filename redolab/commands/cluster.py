@@ -29,7 +29,7 @@ def scheduler(host: str, port: int, dashboard: bool) -> None:
     On this machine alone it needs nothing: the lab makes the certificate that workers and runs of the same account have.
     For other machines it needs certificates of yours (docs/machines.md).
     """
-    from redolab.cluster.dask import ClusterAddress, serve_scheduler
+    from redolab.machines.cluster.dask import ClusterAddress, serve_scheduler
 
     _check_installed()
     bare = host.strip("[]")
@@ -45,7 +45,7 @@ def worker(address: str, name: str | None) -> None:
 
     As in tls://db-control:8786, or tls://127.0.0.1:8786 on this machine. One group at a time, until Ctrl-C.
     """
-    from redolab.cluster.dask import join, parse_cluster
+    from redolab.machines.cluster.dask import join, parse_cluster
 
     parsed = parse_cluster(address)
     _check_installed()
@@ -56,21 +56,21 @@ def worker(address: str, name: str | None) -> None:
 @click.argument("folder", type=click.Path(path_type=Path))
 def do_job(folder: Path) -> None:
     """Do the job in a folder, for a cluster's worker."""
-    from redolab.cluster.work import do_job_in
+    from redolab.machines.cluster.work import do_job_in
 
     do_job_in(folder, progress())
 
 
 def run_on(cluster: str, name: str, given: Mapping[str, str | None]) -> None:
     """Run an experiment with these texts of its factors on the machines of a cluster."""
-    from redolab.cluster.dask import parse_cluster
-    from redolab.cluster.running import run_on_cluster
+    from redolab.machines.cluster.dask import parse_cluster
+    from redolab.machines.cluster.running import run_on_cluster
     from redolab.runs.factors import read_factors
     from redolab.runs.loading import load_experiment
 
     address = parse_cluster(cluster)
     _check_installed()
-    run_on_cluster(name, read_factors(load_experiment(name).factors(), given), address, progress())
+    run_on_cluster(name, read_factors(load_experiment(name).factors_type, given), address, progress())
 
 
 def _check_installed() -> None:

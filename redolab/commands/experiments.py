@@ -51,7 +51,7 @@ class _Experiments(click.Group):
         def run(**given: str | None) -> None:
             _run_anywhere(cmd_name, given)
 
-        options: list[click.Parameter] = [_option(each) for each in factors_of(experiment.factors())]
+        options: list[click.Parameter] = [_option(each) for each in factors_of(experiment.factors_type)]
         return click.Command(cmd_name, params=options, callback=run, help=experiment.question)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -100,20 +100,20 @@ def make_experiment(name: str) -> None:
     from redolab.runs.loading import load_experiment
     from redolab.runs.session import given_to_make
 
-    _run_anywhere(name, given_to_make(load_experiment(name).factors()))
+    _run_anywhere(name, given_to_make(load_experiment(name).factors_type))
 
 
 def _run_anywhere(name: str, given: Mapping[str, str | None]) -> None:
     """Run an experiment with these texts of its factors, on the machine that one of them names."""
     from redolab.commands import cluster
     from redolab.commands.machines import run_on
-    from redolab.remote.address import LOCAL, parse_machine
+    from redolab.machines.remote.address import LOCAL, parse_machine
+    from redolab.machines.virtual.vagrant import GUEST
     from redolab.runs.factors import factors_of, read_factors
     from redolab.runs.loading import load_experiment
     from redolab.runs.session import run_experiment
-    from redolab.virtual.vagrant import GUEST
 
-    factors = load_experiment(name).factors()
+    factors = load_experiment(name).factors_type
     where, provider = given.get(_MACHINE) or LOCAL, given.get(_PROVIDER)
     if provider and where != GUEST:
         raise InvalidInput(f"PROVIDER={provider} is of a virtual machine", f"say MACHINE={GUEST} too")

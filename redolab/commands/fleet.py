@@ -84,15 +84,15 @@ def fleet(
     A row for each server that a Prometheus knows by mysqld_exporter or PMM, the one first that misses its recovery time by the
     most. The monitoring system does the work: the number of queries depends on the days, not on the servers.
     """
-    from redolab.models.sizing import Limits
-    from redolab.monitoring.fleet import FleetQuestion, fleet_rows, since
-    from redolab.monitoring.fleet_file import Rules, read_rules
-    from redolab.monitoring.fleet_report import check_output, fleet_table, read_fleet, write_fleet
-    from redolab.monitoring.servers import servers_of
+    from redolab.predict.advising import Moment, check_recovery_time
+    from redolab.predict.log_size import Limits
+    from redolab.predict.trade import shipped_trades
     from redolab.report.table import SCREEN
-    from redolab.sizing.advising import Moment, check_recovery_time
-    from redolab.sizing.trade import shipped_trades
     from redolab.units import format_duration, parse_duration, parse_percent
+    from redolab.watch.monitoring.fleet import FleetQuestion, fleet_rows, since
+    from redolab.watch.monitoring.fleet_file import Rules, read_rules
+    from redolab.watch.monitoring.fleet_report import check_output, fleet_table, read_fleet, write_fleet
+    from redolab.watch.monitoring.servers import servers_of
 
     if monitored_by.url is None:
         raise click.UsageError("give --prometheus URL")

@@ -17,8 +17,8 @@ def images() -> None:
 
     `redolab rm NAME` removes one.
     """
-    from redolab.upkeep.housekeeping import kept_datasets, kept_images
-    from redolab.upkeep.kept_tables import datasets_table, images_table
+    from redolab.commands.upkeep.housekeeping import kept_datasets, kept_images
+    from redolab.commands.upkeep.kept_tables import datasets_table, images_table
 
     show_or_say(images_table(kept_images()), "no crash images yet: 'make experiment recovery' makes one")
     show_or_say(datasets_table(kept_datasets()), "no datasets yet")
@@ -32,6 +32,6 @@ def recover(folder: Path, server: str | None) -> None:
 
     FOLDER is its folder. A crash image is recovered again by `make experiment recovery IMAGE=NAME`.
     """
-    from redolab.upkeep.recover_cut import recover_cut
+    from redolab.commands.upkeep.recover_cut import recover_cut
 
     recover_cut(folder, server, progress())

@@ -19,8 +19,8 @@ _UP = "running"
 @machine_option
 def doctor(log_size: str) -> None:
     """Show what this machine offers and lacks."""
+    from redolab.commands.upkeep.diagnosis import examine
     from redolab.units import parse_size
-    from redolab.upkeep.diagnosis import examine
 
     report = examine(parse_size(log_size))
     report.table.show(console())
@@ -35,14 +35,15 @@ def clean(yes: bool) -> None:
     Servers, tools, datasets, crash images and the virtual machine go; runs and their results stay. It says what and how
     much that is, and asks.
     """
+    from redolab.commands.upkeep.cleaning import clean as remove_all
+    from redolab.commands.upkeep.cleaning import removable
     from redolab.errors import InvalidInput
+    from redolab.machine.lab_folder import YES
+    from redolab.machines.remote.address import guest_address
+    from redolab.machines.remote.visit import check_fetched
+    from redolab.machines.virtual.vagrant import Guest
     from redolab.project import PROJECT
-    from redolab.remote.address import guest_address
-    from redolab.remote.visit import check_fetched
     from redolab.units import format_size
-    from redolab.upkeep.cleaning import YES, removable
-    from redolab.upkeep.cleaning import clean as remove_all
-    from redolab.virtual.vagrant import Guest
 
     guest = Guest()
     if guest.exists and guest.status() == _UP:

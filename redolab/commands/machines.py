@@ -12,7 +12,7 @@ import click
 from redolab.commands.console import console, progress
 
 if TYPE_CHECKING:
-    from redolab.remote.address import MachineAddress
+    from redolab.machines.remote.address import MachineAddress
 
 _OPTION = "--machine"
 
@@ -28,7 +28,7 @@ def machine_option(verb: Callable[..., None]) -> Callable[..., None]:
     )
     @functools.wraps(verb)
     def anywhere(machine: str, **given: Any) -> None:
-        from redolab.remote.address import parse_machine
+        from redolab.machines.remote.address import parse_machine
 
         address = parse_machine(machine)
         if address is None:
@@ -42,7 +42,7 @@ def machine_option(verb: Callable[..., None]) -> Callable[..., None]:
 
 def run_on(address: MachineAddress, arguments: Sequence[str], servers: Sequence[str]) -> None:
     """Run the command line on another machine, and exit with its status."""
-    from redolab.remote.visit import run_there
+    from redolab.machines.remote.visit import run_there
 
     status = run_there(address, arguments, servers, progress())
     if status:
@@ -56,7 +56,7 @@ def machines(context: click.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     from redolab.commands.console import show_or_say
-    from redolab.remote.visit import machines_table
+    from redolab.machines.remote.visit import machines_table
 
     show_or_say(
         machines_table(progress()), "no other machine yet: 'redolab run EXPERIMENT --machine ssh:HOST' goes to one"
@@ -67,9 +67,10 @@ def machines(context: click.Context) -> None:
 @click.argument("name", metavar="MACHINE")
 def machines_clean(name: str) -> None:
     """Remove all that the lab has left on a machine; what was fetched from there stays."""
-    from redolab.remote.visit import clean
+    from redolab.machines.remote.address import machine_named
+    from redolab.machines.remote.visit import clean
 
-    clean(_meant(name), progress())
+    clean(machine_named(name), progress())
     console().print(f"nothing of the lab is left on {name}", highlight=False)
 
 
@@ -81,35 +82,17 @@ def attach(name: str | None) -> None:
     Without a MACHINE: the one that was used last.
     """
     from redolab.errors import InvalidInput
-    from redolab.remote.address import known_machines
-    from redolab.remote.visit import attach as take_up
+    from redolab.machines.remote.address import known_machines, machine_named
+    from redolab.machines.remote.visit import attach as take_up
 
     known = known_machines()
     if name is None and not known:
         raise InvalidInput(
             "the lab was on no other machine yet", "'redolab run EXPERIMENT --machine ssh:HOST' goes to one"
         )
-    status = take_up(_meant(name) if name else known[-1], progress())
+    status = take_up(machine_named(name) if name else known[-1], progress())
     if status:
         sys.exit(status)
-
-
-def _meant(name: str) -> MachineAddress:
-    """Return the machine of that name, with or without `ssh:`, in the folder that the lab had there."""
-    from redolab.errors import InvalidInput
-    from redolab.remote.address import known_machines, parse_machine
-
-    known = known_machines()
-    exact = [each for each in known if str(each) in (name, f"ssh:{name}")]
-    of_host = [each for each in known if each.host == name.removeprefix("ssh:")]
-    if exact or len(of_host) == 1:
-        return (exact or of_host)[0]
-    if of_host:
-        raise InvalidInput(f"the lab is in several folders of {name}", f"name one: {', '.join(map(str, of_host))}")
-    address = parse_machine(name if name.startswith(("ssh:", "vagrant")) else f"ssh:{name}")
-    if address is None:
-        raise InvalidInput(f"'{name}' is this machine", "name another one")
-    return address
 
 
 def _without_option(arguments: Sequence[str]) -> list[str]:

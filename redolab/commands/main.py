@@ -5,7 +5,6 @@ The files import the packages of a command only when it runs, so that `--help` s
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 
@@ -29,9 +28,7 @@ from redolab.commands import (
     virtual,
     watching,
 )
-from redolab.errors import Interrupted, LabError
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+from redolab.errors import Interrupted, LabError, said
 
 # The matrices of a fit are small: threads of linear algebra would mostly wait. Set before numpy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -47,26 +44,8 @@ def main() -> None:
     except click.ClickException as error:
         click.echo(f"redolab: {error.format_message()}", err=True)
         sys.exit(2)
-    except BrokenPipeError:
-        # The reader of the output (head, less) has seen enough.
-        sys.stderr.close()
-        sys.exit(1)
-    except LabError as error:
-        if debug:
-            raise
-        click.echo(f"redolab: {error}", err=True)
-        for line in error.details:
-            click.echo(f"    {line}", err=True)
-        sys.exit(error.exit_status)
-    except OSError as error:
-        if debug or (error.filename is None and error.errno not in _FULL):
-            raise
-        remedy = "free some space" if error.errno in _FULL else "look at who owns it and where it lies"
-        click.echo(f"redolab: {error.filename or 'the disk'}: {error.strerror}: {remedy}", err=True)
-        sys.exit(1)
-    except (Interrupted, KeyboardInterrupt) as stop:
-        click.echo(f"redolab: {stop or 'stopped'}", err=True)
-        sys.exit(130)
+    except (LabError, OSError, Interrupted, KeyboardInterrupt) as error:
+        sys.exit(said(error, debug=debug))
 
 
 def _say_version(context: click.Context, _: click.Parameter, asked: bool) -> None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from redolab.monitoring.endpoint import Prometheus
-    from redolab.monitoring.servers import Span
+    from redolab.watch.monitoring.endpoint import Prometheus
+    from redolab.watch.monitoring.servers import Span
 
 _OPTIONS = (
     click.option(
@@ -60,9 +60,9 @@ class GivenPrometheus:
 
     def open(self) -> Prometheus:
         """Return the Prometheus. Raise `InvalidInput` if the options name none."""
-        from redolab.monitoring.endpoint import Prometheus
-        from redolab.monitoring.http_config import read_http_config
         from redolab.units import parse_duration
+        from redolab.watch.monitoring.endpoint import Prometheus
+        from redolab.watch.monitoring.http_config import read_http_config
 
         assert self.url is not None
         return Prometheus(self.url, read_http_config(self.http_config), parse_duration(self.timeout or "60s"))
@@ -73,8 +73,8 @@ class GivenPrometheus:
         from datetime import UTC
 
         from redolab.errors import InvalidInput
-        from redolab.monitoring.servers import Span
         from redolab.units import parse_duration
+        from redolab.watch.monitoring.servers import Span
 
         length = parse_duration(seconds or _LONG)
         if length < 10:

@@ -15,7 +15,7 @@ from redolab.commands.prometheus import GivenPrometheus
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from redolab.sizing.demand import Demand
+    from redolab.predict.demand import Demand
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class GivenRedo:
 
         `with_hours`: also look up the redo of the hours of a week, which one of the published rules uses.
         """
-        from redolab.sizing.demand import Demand, demand_of_files
+        from redolab.predict.demand import Demand, demand_of_files
         from redolab.units import parse_size
 
         if self.server_at.is_named:
@@ -88,22 +88,26 @@ class GivenRedo:
         return RedoSource(lambda _: given)
 
     def _sampled(self) -> RedoSource:
-        from redolab.sizing.sampling import demand_of_server, server_at
+        from redolab.counters.live.server import LiveServer
+        from redolab.counters.live.watching import sample_live
+        from redolab.predict.demand import demand_of_samples
+        from redolab.servers.dialects import Version, family_of
         from redolab.units import parse_duration
 
         seconds, address = parse_duration(self.seconds or "2m"), self.server_at.address()
-        told = server_at(address)
+        server = LiveServer(address)
+        server.close()
         return RedoSource(
-            lambda shown: demand_of_server(shown, address, seconds),
-            server=told.name,
-            pool=told.buffer_pool,
-            read_threads=told.read_threads,
-            log_size=told.log_size,
+            lambda shown: demand_of_samples(sample_live(shown, address, 1.0, seconds, None), str(address)),
+            server=f"{family_of(server.version)}-{Version.parse(server.version)}",
+            pool=server.buffer_pool,
+            read_threads=server.read_threads,
+            log_size=server.log_size,
         )
 
     def _monitored(self, name: str, *, with_hours: bool) -> RedoSource:
-        from redolab.monitoring.demand import demand_of_monitored, log_size_of
-        from redolab.monitoring.servers import matchers_of, os_log_written_hours, servers_of
+        from redolab.watch.monitoring.demand import demand_of_monitored, log_size_of
+        from redolab.watch.monitoring.servers import matchers_of, os_log_written_hours, servers_of
 
         prometheus, span = self.monitored_by.open(), self.monitored_by.span(self.seconds)
         bound = self.monitored_by.from_os_log_written

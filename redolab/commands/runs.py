@@ -11,8 +11,8 @@ from redolab.commands.machines import machine_option
 @click.command()
 def runs() -> None:
     """List the runs that are kept."""
+    from redolab.commands.upkeep.kept_tables import runs_table
     from redolab.runs.store import RunStore
-    from redolab.upkeep.kept_tables import runs_table
 
     readable, errors = RunStore().readable()
     show_or_say(runs_table([record for _, record in readable]), "no runs yet: 'make experiment recovery' makes one")
@@ -28,8 +28,8 @@ def show(name: str, all_tables: bool) -> None:
 
     RUN is its name, the beginning of it, or `latest`.
     """
+    from redolab.commands.upkeep.kept_tables import show_run
     from redolab.runs.store import RunStore
-    from redolab.upkeep.kept_tables import show_run
 
     show_run(console(), RunStore().get(name), all_tables=all_tables)
 
@@ -54,8 +54,8 @@ def judge(name: str, jobs: str) -> None:
 
     Its states are recovered once more, and what the servers then hold becomes a verdict; nothing is timed.
     """
+    from redolab.commands.upkeep.judging import judge_run
     from redolab.runs.factors import whole_number
-    from redolab.upkeep.judging import judge_run
 
     judge_run(name, whole_number(1, 64)(jobs), progress())
 
@@ -68,7 +68,7 @@ def rm(name: str) -> None:
 
     The runs that used an image or a dataset keep their results.
     """
-    from redolab.upkeep.housekeeping import remove
+    from redolab.commands.upkeep.housekeeping import remove
 
     for line in remove(progress(), name):
         click.echo(line)

@@ -42,9 +42,9 @@ def sample(
     It is only read: one connection, one statement a sample. With FILEs, what was collected before is worked out
     instead: mysqladmin extended-status -i, pt-stalk's -mysqladmin, CSV or Parquet with a time and a counter.
     """
-    from redolab.samples.live.watching import sample_files, sample_live
+    from redolab.counters.live.watching import sample_files, sample_live
     from redolab.units import parse_duration
-    from redolab.watching.view import show_expected
+    from redolab.watch.view import show_expected
 
     if files:
         if server_at.is_anything or output is not None:

@@ -12,8 +12,8 @@ from redolab.commands.console import console, progress
 @click.command()
 def servers() -> None:
     """List the servers that can be asked for."""
-    from redolab.upkeep.housekeeping import listed_servers
-    from redolab.upkeep.servers_table import servers_table
+    from redolab.commands.upkeep.housekeeping import listed_servers
+    from redolab.commands.upkeep.servers_table import servers_table
 
     servers_table(listed_servers()).show(console())
 
@@ -33,7 +33,7 @@ def server_add(name: str, tarball: Path | None, sha256: str | None, path: Path |
 
     A tarball of a server that there is becomes one more version of it, for runs that were planned with that.
     """
-    from redolab.upkeep.housekeeping import add_server
+    from redolab.commands.upkeep.housekeeping import add_server
 
     click.echo(add_server(progress(), name, tarball, sha256, path))
 
@@ -42,7 +42,7 @@ def server_add(name: str, tarball: Path | None, sha256: str | None, path: Path |
 @click.argument("name")
 def server_fetch(name: str) -> None:
     """Fetch a server as its source has it today; other versions of it that are there stay."""
-    from redolab.upkeep.housekeeping import fetch_server
+    from redolab.commands.upkeep.housekeeping import fetch_server
 
     click.echo(fetch_server(progress(), name))
 
@@ -51,7 +51,7 @@ def server_fetch(name: str) -> None:
 @click.argument("name")
 def server_rm(name: str) -> None:
     """Forget a server of your own, and remove what was unpacked of it."""
-    from redolab.upkeep.housekeeping import remove_server
+    from redolab.commands.upkeep.housekeeping import remove_server
 
     click.echo(remove_server(progress(), name))
 
@@ -69,9 +69,9 @@ def capacity(name: str | None, log_size: str) -> None:
 
     Its files, its usable bytes, the checkpoint ages at which flushing is forced and at which statements wait.
     """
+    from redolab.commands.upkeep.capacity_table import capacity_table, option_lines, server_capacity
     from redolab.servers.catalogue import server_catalogue
     from redolab.units import parse_size
-    from redolab.upkeep.capacity_table import capacity_table, option_lines, server_capacity
 
     catalogue = server_catalogue()
     names = [name] if name else catalogue.names()

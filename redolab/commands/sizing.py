@@ -72,10 +72,10 @@ def predict(
     From measured crashes, with the intervals that their errors allow. Of a server that runs (--socket, --host, -c): if it crashed
     now, and at the worst.
     """
-    from redolab.sizing.asking import model_for
-    from redolab.sizing.predicting import predicted, show_predicted
-    from redolab.sizing.question import Question
-    from redolab.sizing.why import show_why
+    from redolab.predict.asking import model_for
+    from redolab.predict.predicting import predicted, show_predicted
+    from redolab.predict.question import Question
+    from redolab.predict.why import show_why
     from redolab.units import parse_size
 
     if server_at.is_named:
@@ -113,8 +113,8 @@ def _predict_now(
     import time
 
     from redolab.errors import LabError
-    from redolab.watching.view import in_words, predicted_now, recovery_table
-    from redolab.watching.watched import WatchedServer
+    from redolab.watch.view import in_words, predicted_now, recovery_table
+    from redolab.watch.watched import WatchedServer
 
     watched = WatchedServer(server_at.address(), storage, workload, server)
     try:
@@ -231,18 +231,18 @@ def size(
     """
     from rich.console import Console
 
-    from redolab.models.recovery_time.predict import Until
-    from redolab.models.sizing import Limits
-    from redolab.monitoring.demand import with_dirty_pages
-    from redolab.sizing.advising import Moment, check_recovery_time, sized
-    from redolab.sizing.asking import model_for
-    from redolab.sizing.compare import compared, compared_table
-    from redolab.sizing.question import Question
-    from redolab.sizing.rules import ServerFacts
-    from redolab.sizing.size_in_words import show_sized
-    from redolab.sizing.trade import shipped_trades
-    from redolab.sizing.why import show_why
+    from redolab.predict.advising import Moment, Sizing, check_recovery_time, sized
+    from redolab.predict.asking import model_for
+    from redolab.predict.compare import compared, compared_table
+    from redolab.predict.log_size import Limits
+    from redolab.predict.question import Question
+    from redolab.predict.recovery_time.predict import Until
+    from redolab.predict.rules import ServerFacts
+    from redolab.predict.size_in_words import show_sized
+    from redolab.predict.trade import shipped_trades
+    from redolab.predict.why import show_why
     from redolab.units import format_size, parse_duration, parse_percent, parse_size
+    from redolab.watch.monitoring.demand import with_dirty_pages
 
     given = GivenRedo(
         samples=samples,
@@ -283,7 +283,8 @@ def size(
             cpus=cpus,
             memory=parse_size(memory) if memory else None,
         )
-        others = compared(model, demand, limits, facts, source.log_size, shipped_trades(), Moment(crash))
+        sizing = Sizing(model, demand, limits, shipped_trades(), Moment(crash))
+        others = compared(sizing, facts, source.log_size)
         title = f"{question.server}, pool {format_size(buffer_pool)}, on {storage}"
         if as_json:
             _echo_json(others)
@@ -319,14 +320,14 @@ def fit(names: tuple[str, ...], output: Path | None, machine: str | None) -> Non
     RUNs of recoveries; without any, those that are committed with redolab. Of several kinds of machine only the recoveries
     on one are learned from. The errors are those on recoveries that the fit had not seen.
     """
+    from redolab.predict.calibrated_elsewhere import fit_committed
+    from redolab.predict.calibration import shipped_calibration, write_calibration
+    from redolab.predict.errors import error_rows, errors_table
+    from redolab.predict.fitting import fit_runs, learned_from
+    from redolab.predict.own_machine import on_own_machine
+    from redolab.predict.rates import rates_tables
+    from redolab.predict.trade import committed_loads, trades_of, write_trades
     from redolab.runs.store import RunStore
-    from redolab.sizing.calibrated_elsewhere import fit_committed
-    from redolab.sizing.calibration import shipped_calibration, write_calibration
-    from redolab.sizing.errors import error_rows, errors_table
-    from redolab.sizing.fitting import fit_runs, learned_from
-    from redolab.sizing.own_machine import on_own_machine
-    from redolab.sizing.rates import rates_tables
-    from redolab.sizing.trade import committed_loads, trades_of, write_trades
 
     if output is not None:
         _check_folder(output)
@@ -372,13 +373,13 @@ def page(output: Path, path: Path | None) -> None:
     It opens from disk without a network.
     """
     from redolab.machine.files import write_whole
+    from redolab.predict.calibrated_elsewhere import fit_committed
+    from redolab.predict.calibration import read_calibration, shipped_calibration
+    from redolab.predict.errors import error_rows
+    from redolab.predict.page import html_page
+    from redolab.predict.published import published_beside_ours
     from redolab.project import PROJECT
     from redolab.results.committed import FIRST_MACHINE, by_machine, committed_recoveries
-    from redolab.sizing.calibrated_elsewhere import fit_committed
-    from redolab.sizing.calibration import read_calibration, shipped_calibration
-    from redolab.sizing.errors import error_rows
-    from redolab.sizing.page import html_page
-    from redolab.sizing.published import published_beside_ours
 
     _check_folder(output)
     calibration = read_calibration(path) if path else shipped_calibration()

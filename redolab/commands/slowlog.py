@@ -10,9 +10,9 @@ import click
 
 from redolab.commands.address import GivenServer, address_options
 from redolab.commands.console import progress
+from redolab.commands.slowlog_candidates import candidates
 from redolab.commands.slowlog_digest import digest
 from redolab.commands.slowlog_plugin import plugin
-from redolab.commands.slowlog_worth import worth
 from redolab.machine.priority import give_way
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def capture(
     By SET GLOBAL alone. Everything is put back also if this command is killed: by a process that is started first, and later
     by 'redolab slowlog restore'. It needs SUPER (or SYSTEM_VARIABLES_ADMIN), RELOAD and PROCESS.
     """
-    from redolab.querylogs.capture import CaptureLimits, in_words
-    from redolab.querylogs.capture import capture as do_capture
+    from redolab.slowlog.capture import CaptureLimits, in_words
+    from redolab.slowlog.capture import capture as do_capture
     from redolab.units import parse_duration, parse_percent, parse_size
 
     address = server_at.address()
@@ -78,9 +78,9 @@ def restore(
     By its NOTE, or all that there are. The address is the note's unless another is given. What somebody else has changed
     meanwhile is left, and named; after a restart of the server nothing is changed.
     """
-    from redolab.querylogs.pending import restore as do_restore
-    from redolab.querylogs.settings.note import folder
-    from redolab.querylogs.settings.restoring import Telling
+    from redolab.slowlog.pending import restore as do_restore
+    from redolab.slowlog.settings.note import folder
+    from redolab.slowlog.settings.restoring import Telling
 
     address = server_at.address() if server_at.is_anything else None
     telling = Telling(click.echo, click.echo)
@@ -108,9 +108,9 @@ def rotate(
     Nothing is truncated, removed or signalled. With --wait logging is paused (long_query_time 2000.000471) and put back as by capture;
     statements of the pause are missing from the log. Needs RELOAD; with --wait all that capture needs.
     """
-    from redolab.querylogs.rotation import logrotate_configuration
-    from redolab.querylogs.rotation import rotate as do_rotate
-    from redolab.querylogs.settings.server import UserServer
+    from redolab.slowlog.rotation import logrotate_configuration
+    from redolab.slowlog.rotation import rotate as do_rotate
+    from redolab.slowlog.settings.server import UserServer
     from redolab.units import format_size, parse_duration
 
     address = server_at.address()
@@ -126,7 +126,7 @@ def rotate(
 
 
 slowlog.add_command(digest)
-slowlog.add_command(worth)
+slowlog.add_command(candidates)
 slowlog.add_command(plugin)
 
 

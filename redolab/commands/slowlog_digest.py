@@ -48,8 +48,8 @@ def digest(
     Reads the files (- for standard input), also compressed ones and rotated sets, of MySQL, MariaDB and Percona Server.
     Queries that differ only in their literals are one class, as in pt-query-digest.
     """
-    from redolab.querylogs.digest import digest as digested
-    from redolab.querylogs.digest.report import as_json_line, show, write_parquet
+    from redolab.slowlog.digest import digest as digested
+    from redolab.slowlog.digest.report import as_json_line, show, write_parquet
 
     if output is not None:
         _check_output(output, files)

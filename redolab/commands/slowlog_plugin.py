@@ -25,6 +25,6 @@ def plugin(server: str, folder: Path) -> None:
     SERVER is one of 'redolab servers'; one of your own is added by 'redolab server add NAME --path DIR'. Nothing is started
     or changed: you load it yourself, by INSTALL SONAME 'redolab_slow_log'.
     """
-    from redolab.upkeep.slow_log_plugin import put_slow_log_plugin
+    from redolab.commands.upkeep.slow_log_plugin import put_slow_log_plugin
 
     click.echo(put_slow_log_plugin(progress(), server, folder))

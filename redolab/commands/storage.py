@@ -18,8 +18,8 @@ def storage() -> None:
 @storage.command("list")
 def storage_list() -> None:
     """List the storage profiles with the figures they are to have."""
-    from redolab.storage.catalogue import storage_catalogue
-    from redolab.storage.table import profiles_table
+    from redolab.disks.catalogue import storage_catalogue
+    from redolab.disks.table import profiles_table
 
     profiles_table(storage_catalogue().items()).show(console())
 
@@ -33,7 +33,7 @@ def storage_check(names: tuple[str, ...], beside_others: bool) -> None:
 
     PROFILE is a name of 'redolab storage list', or a folder's path as in /mnt/fast.
     """
-    from redolab.upkeep.storage_check import check_storages
+    from redolab.commands.upkeep.storage_check import check_storages
 
     if not check_storages(names, progress(), beside_others=beside_others):
         sys.exit(1)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from redolab.commands.console import console
 from redolab.errors import FindingsMade
 
 
@@ -22,7 +21,7 @@ def timeline(files: tuple[Path, ...], as_json: bool) -> None:
     """
     from redolab.errorlog.report import report_timelines
 
-    reported = report_timelines(console(), files, as_json)
+    reported = report_timelines(files, as_json)
     if not reported.all_read:
         sys.exit(1)
     if reported.ends_badly:

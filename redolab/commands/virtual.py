@@ -21,7 +21,7 @@ def vm() -> None:
 @vm.command()
 def box() -> None:
     """Build its box of Debian packages, unless it is built."""
-    from redolab.virtual.vagrant import Guest
+    from redolab.machines.virtual.vagrant import Guest
 
     file = Guest("libvirt").build_box(progress())
     console().print(f"the box: {file}", highlight=False, soft_wrap=True)
@@ -31,7 +31,7 @@ def box() -> None:
 @_provider
 def up(provider: str | None) -> None:
     """Bring it up: all that is missing is made."""
-    from redolab.virtual.vagrant import Guest
+    from redolab.machines.virtual.vagrant import Guest
 
     guest = Guest(provider)
     guest.up(progress())
@@ -42,7 +42,7 @@ def up(provider: str | None) -> None:
 @_provider
 def status(provider: str | None) -> None:
     """Say how it stands."""
-    from redolab.virtual.vagrant import Guest
+    from redolab.machines.virtual.vagrant import Guest
 
     console().print(f"the virtual machine: {Guest(provider).status()}", highlight=False)
 
@@ -52,7 +52,7 @@ def status(provider: str | None) -> None:
 @click.argument("words", metavar="[COMMAND]…", nargs=-1)
 def ssh(provider: str | None, words: tuple[str, ...]) -> None:
     """Log in to it as root, or run a command there."""
-    from redolab.virtual.vagrant import GUEST, Guest
+    from redolab.machines.virtual.vagrant import GUEST, Guest
 
     command = [*Guest(provider).ssh_words(), GUEST, *words]
     os.execvp(command[0], command)
@@ -62,7 +62,7 @@ def ssh(provider: str | None, words: tuple[str, ...]) -> None:
 @_provider
 def halt(provider: str | None) -> None:
     """Shut it down; its disks stay."""
-    from redolab.virtual.vagrant import Guest
+    from redolab.machines.virtual.vagrant import Guest
 
     Guest(provider).halt(progress())
 
@@ -71,8 +71,8 @@ def halt(provider: str | None) -> None:
 @_provider
 def destroy(provider: str | None) -> None:
     """Remove it with all that was made for it; the box and fetched runs stay."""
-    from redolab.remote.address import guest_address, note_machine
-    from redolab.virtual.vagrant import Guest
+    from redolab.machines.remote.address import guest_address, note_machine
+    from redolab.machines.virtual.vagrant import Guest
 
     Guest(provider).destroy(progress())
     note_machine(guest_address(provider), gone=True)

@@ -52,8 +52,8 @@ def export(
     one statement a scrape, its settings once a minute.
     """
     from redolab.units import parse_duration
-    from redolab.watching.exporting import parse_listen, serve, write_file
-    from redolab.watching.watched import ServerToCome, WatchedServer
+    from redolab.watch.exporting import parse_listen, serve, write_file
+    from redolab.watch.watched import ServerToCome, WatchedServer
 
     if listen is not None and textfile is not None:
         raise click.UsageError("--listen answers scrapes, --textfile writes a file: give one of them")
@@ -111,11 +111,9 @@ def follow(
     server or its log ends before it is ready, or if it does not get on when you stop.
     """
     from redolab.units import parse_duration
-    from redolab.watching.following.follow import Asked
-    from redolab.watching.following.follow import follow as follow_recovery
+    from redolab.watch.following.follow import Asked, experience
+    from redolab.watch.following.follow import follow as follow_recovery
 
-    shown = console()
-    default = "1s" if shown.is_terminal or as_json else "10s"
     asked = Asked(
         log=None if log is None else Path(log),
         pid=pid,
@@ -123,4 +121,4 @@ def follow(
         server=server,
         waits=waits,
     )
-    follow_recovery(shown, asked, parse_duration(every or default), as_json=as_json)
+    follow_recovery(asked, experience(), None if every is None else parse_duration(every), as_json=as_json)

@@ -18,7 +18,6 @@ from redolab.errorlog.stamps import MICROSECONDS, Clock, Stamp
 _DISORDER_US = 2 * MICROSECONDS
 _ARRIVAL_STEP = 1000
 _DAY = 24 * 3600 * MICROSECONDS
-_CLOCKS = tuple(Clock)
 # Lines without a stamp that wait for the next stamped one.
 _WAITING = 64
 
@@ -36,7 +35,7 @@ class Tick(msgspec.Struct, frozen=True, gc=False):
 
 
 class LogMoment(msgspec.Struct, gc=False):
-    """Place of a record in the log, `number`, and the time by each clock, in the order of `Clock`.
+    """Place of a record in the log, `number`, and the time by each clock.
 
     A msgspec structure, like all other objects made for each line: making one is several times as fast as a data
     class.
@@ -49,7 +48,9 @@ class LogMoment(msgspec.Struct, gc=False):
 
     def tick(self, clock: Clock) -> Tick | None:
         """Return the stamp of one clock."""
-        return (self.arrival, self.server, self.collector)[clock]
+        if clock is Clock.SERVER:
+            return self.server
+        return self.arrival if clock is Clock.ARRIVAL else self.collector
 
 
 @dataclass(slots=True)
@@ -60,7 +61,7 @@ class Clocks:
     server: Tick | None = None
     collector: Tick | None = None
     # The last stamps of forms that cannot be compared with the last one, by their clock and form.
-    others: dict[tuple[Clock, bool, bool, bool], Stamp] = field(default_factory=dict)
+    others: dict[tuple[Clock, tuple[bool, bool, bool]], Stamp] = field(default_factory=dict)
     waiting: deque[LogMoment] = field(default_factory=lambda: deque(maxlen=_WAITING))
 
     def in_use(self) -> Iterator[Clock]:
@@ -104,9 +105,9 @@ class Clocks:
         # Many lines have the stamp of the line before.
         if before is stamp:
             return last
-        if not _comparable(stamp, last.stamp):
-            self.others[clock, *_form(last.stamp)] = last.stamp
-            before = self.others.get((clock, *_form(stamp)))
+        if stamp.form != last.stamp.form:
+            self.others[clock, last.stamp.form] = last.stamp
+            before = self.others.get((clock, stamp.form))
         if stamp.of_day and before is not None:
             stamp = _on_its_day(stamp, before)
         set_back = before is not None and stamp.us < before.us - _DISORDER_US
@@ -124,31 +125,22 @@ def between(begin: LogMoment, end: LogMoment, clock: Clock) -> int | str:
     a, b = begin.tick(clock), end.tick(clock)
     if a is None or b is None:
         return NO_STAMP
-    if not _comparable(a.stamp, b.stamp):
+    if a.stamp.form != b.stamp.form:
         return MIXED
     if a.era != b.era:
         return SET_BACK
     return DISORDER if b.stamp.us < a.stamp.us else b.stamp.us - a.stamp.us
 
 
-def _comparable(a: Stamp, b: Stamp) -> bool:
-    return (a.offset is None) == (b.offset is None) and a.dated == b.dated and a.of_day == b.of_day
-
-
-def _form(stamp: Stamp) -> tuple[bool, bool, bool]:
-    return stamp.offset is None, stamp.dated, stamp.of_day
-
-
 @dataclass(slots=True)
 class Total:
     """A sum of times on every clock: a number only while every part is one."""
 
-    parts: list[int | str] = field(default_factory=lambda: [0, 0, 0])
+    parts: dict[Clock, int | str] = field(default_factory=lambda: dict.fromkeys(Clock, 0))
 
     def add(self, begin: LogMoment, end: LogMoment) -> None:
         """Add the time from `begin` to `end`."""
-        for clock in _CLOCKS:
-            so_far = self.parts[clock]
+        for clock, so_far in self.parts.items():
             # The first reason stays.
             if isinstance(so_far, int):
                 part = between(begin, end, clock)
@@ -156,4 +148,4 @@ class Total:
 
     def fail(self, reason: str) -> None:
         """Record that a part is unknown on every clock. The first reason stays."""
-        self.parts = [so_far if isinstance(so_far, str) else reason for so_far in self.parts]
+        self.parts = {clock: each if isinstance(each, str) else reason for clock, each in self.parts.items()}

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TypeVar
 
 from redolab.errorlog.stamps import records
@@ -48,20 +49,15 @@ def collapsed(lines: Sequence[str], beside: Sequence[T]) -> Iterator[tuple[str, 
     A line with their number stands in place of the lines left out.
     """
     times: Counter[str] = Counter()
-    left_out = 0
-    for line, companion in zip(lines, beside, strict=True):
-        of_line = shape(line)
+
+    def is_repeated(each: tuple[str, T]) -> bool:
+        of_line = shape(each[0])
         times[of_line] += 1
-        if times[of_line] > KEPT and of_line.strip():
-            left_out += 1
-            continue
-        if left_out:
-            yield _left_out(left_out), None
-            left_out = 0
-        yield line, companion
-    if left_out:
-        yield _left_out(left_out), None
+        return times[of_line] > KEPT and bool(of_line.strip())
 
-
-def _left_out(count: int) -> str:
-    return f"[redolab left out {count:,} lines that say what stands above already]"
+    for are_repeated, run in groupby(zip(lines, beside, strict=True), is_repeated):
+        if are_repeated:
+            count = sum(1 for _ in run)
+            yield f"[redolab left out {count:,} lines that say what stands above already]", None
+        else:
+            yield from run

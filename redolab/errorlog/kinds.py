@@ -117,10 +117,17 @@ class StartKind(StrEnum):
     """`mysqld --initialize`: a data directory is made."""
 
 
-SHUT_DOWN = "server was shut down"
-CRASHED = "server crashed"
-DIED = "server died without a word (mysqld_safe started it again)"
-STARTED_AGAIN = "server started again (crash during recovery)"
+class End(StrEnum):
+    """Reasons why a server has no more lines, in words; others come from the table."""
+
+    SHUT_DOWN = "server was shut down"
+    SHUTTING_DOWN = "server began to shut down"
+    KILLED_MEANWHILE = "server was killed while it shut down"
+    CRASHED = "server crashed"
+    DIED = "server died without a word (mysqld_safe started it again)"
+    STARTED_AGAIN = "server started again (crash during recovery)"
+    LOG_ENDS = "log ends here"
+
 
 NEWEST = {Family.MYSQL: (9, 7), Family.PERCONA: (9, 7), Family.MARIADB: (11, 8)}
 """Family → the newest series whose lines the table was compared with."""

@@ -9,22 +9,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from redolab.errorlog.clocks import Clocks, LogMoment, between
-from redolab.errorlog.kinds import CRASHED, SHUT_DOWN, STARTED_AGAIN, Event, Stage, StartKind
+from redolab.errorlog.kinds import End, Event, Stage, StartKind
 from redolab.errorlog.phases import datetime_of, timeline, undecided
-from redolab.errorlog.recovery import Complaints, Proof, Recovery, Said
+from redolab.errorlog.recovery import Complaints, Proof, Recovery, Said, Told
 from redolab.errorlog.stamps import MICROSECONDS, Clock, Record, records
-from redolab.errorlog.table import Told, matters, told_by
+from redolab.errorlog.table import matters, told_by
 from redolab.errorlog.timeline import FoundStart, Timeline
 from redolab.lines import Line
 
 # Writers followed at the same time; the one longest silent makes room.
 _STREAMS = 256
 
-LOG_ENDS = "log ends here"
-KILLED_MEANWHILE = "server was killed while it shut down"
-_SHUTTING_DOWN = "server began to shut down"
+_AFTER_SHUTTING_DOWN = {Event.ENDED_BY_SAFE: End.SHUT_DOWN, Event.RESTARTED_BY_SAFE: End.KILLED_MEANWHILE}
+_INNODB_SHUT_DOWN = "InnoDB was shut down"
 BACKUP_END_LOST = "the end of the prepare is not in the log"
-_FIRST_POOL = "1"
 _LONGEST_ERROR = 200
 _AT_ONCE = 10 * MICROSECONDS
 _ADDRESS = re.compile(r"socket: '[^']*'\s+port: \d+")
@@ -54,7 +52,7 @@ def starts(lines: Iterable[Line]) -> Iterator[FoundStart]:
     writer, name = None, ""
     number = -1
     for line in _that_matter(lines):
-        for record in _records(line):
+        for record in records(line.text):
             number += 1
             if writer is None or record.stream != name:
                 name = record.stream
@@ -75,7 +73,7 @@ def starts(lines: Iterable[Line]) -> Iterator[FoundStart]:
 def events(line: Line) -> Iterator[Event]:
     """Yield the events of a line, for whoever watches a log as it grows: usually none or one."""
     if matters(line.text):
-        for record in _records(line):
+        for record in records(line.text):
             if told := told_by(record.text):
                 yield told.row.event
 
@@ -91,12 +89,6 @@ def _that_matter(lines: Iterable[Line]) -> Iterator[Line]:
             last = line
     if last is not None:
         yield last
-
-
-def _records(line: Line) -> Iterator[Record]:
-    """Yield the records of a line; a NUL separates lines where a log was truncated while it was written."""
-    for part in line.text.split("\0"):
-        yield from records(part)
 
 
 @dataclass(slots=True)
@@ -173,99 +165,95 @@ class Writer:
         # Of lines that are not known, those of the server around InnoDB can be the first of another one.
         if is_stamped and (told is not None or (self.leaving is None and (record.innodb or record.error))):
             self.last = moment
-        at = arrival or 0.0
         if told is None:
             if self.start is not None and arrival is not None:
-                self.start.redo.percents(record.text, at)
-            return None
-        if told.values.get("pools", _FIRST_POOL) != _FIRST_POOL:
+                self.start.redo.percents(record.text, arrival)
             return None
         is_first, self._has_told = not self._has_told, True
-        self._hear_complaint(told, moment, at)
-        if told.row.ends is not None:
-            return self._hear_end(told, moment, before, at)
-        late_form = record.utc_form and not record.modern
-        said = Said(told.row, told.text, told.family, told.values, moment, at, late_form, record.process_form)
-        return self._hear(said, before, is_first)
+        said = Said(told, record, moment, arrival or 0.0)
+        self._hear_complaint(said)
+        return self._hear(said, before, is_first) if told.row.ends is None else self._hear_end(said, before)
 
     def _hear(self, said: Said, before: LogMoment | None, is_first: bool) -> FoundStart | None:
         """Take in a line of the start at hand, or of another one."""
-        over = None
-        if self.start is not None and not self._goes_on(self.start, said):
-            over = self.finish(STARTED_AGAIN, before)
-        if self.start is None and said.row.begins:
+        over, told = None, said.told
+        if self.start is not None and not self._goes_on(self.start, told):
+            over = self.finish(End.STARTED_AGAIN, before)
+        if self.start is None and told.row.begins:
             self._begin(said, is_first)
         if self.start is not None:
             self.start.hear(said)
-        if said.event is Event.READY:
+        if told.row.event is Event.READY:
             # An error that did not keep the server from being ready is not the reason for its end.
             self.error = None
-        if (vendor := said.value("vendor")) is not None and (found := _ADDRESS.search(vendor)) is not None:
+        if (vendor := told.value("vendor")) is not None and (found := _ADDRESS.search(vendor)) is not None:
             self.address = found[0]
         return over
 
     def _hear_backup(self) -> None:
+        """Take in that a backup program writes: the start at hand is its own, unless a server said that it starts."""
         self.is_backup = True
-        if self.start is not None and Event.READY not in self.start.marks and not self.start.is_servers:
+        if self.start is not None and not self.start.marks.keys() & {Event.PROCESS_START, Event.START, Event.READY}:
             self.start.kind = StartKind.BACKUP
 
-    def _hear_complaint(self, told: Told, moment: LogMoment, at: float) -> None:
-        if told.row.event is not Event.NO_FREE_BLOCK:
+    def _hear_complaint(self, said: Said) -> None:
+        if said.told.row.event is not Event.NO_FREE_BLOCK:
             self.complaints = None
             return
-        self.complaints = self.complaints or Complaints(moment, at, at)
-        self.complaints.times, self.complaints.last_at = self.complaints.times + 1, at
+        self.complaints = self.complaints or Complaints(said, said)
+        self.complaints.last = said
+        self.complaints.times += 1
 
     def _hear_error(self, record: Record, told: Told | None, moment: LogMoment) -> None:
         says_more = told is None or told.row.ends is None or told.row.is_quoted
         if says_more and not record.text.startswith(_CONSEQUENCES):
             self.error, self._error_moment = record.text[:_LONGEST_ERROR], moment
 
-    def _goes_on(self, start: Recovery, said: Said) -> bool:
+    def _goes_on(self, start: Recovery, told: Told) -> bool:
         """Return True if a line is of the start at hand."""
-        stage, proof = said.row.stage, said.row.proof
+        stage, proof = told.row.stage, told.row.proof
         if self.leaving is not None and stage is not None:
             # After a server's last words another one begins; one that shuts down has more to say.
-            latest = Stage.STARTING if self.leaving == _SHUTTING_DOWN else Stage.OPENED
+            latest = Stage.STARTING if self.leaving == End.SHUTTING_DOWN else Stage.OPENED
             if stage <= latest:
                 return False
         # Of another start, a log that has InnoDB's notes would have some before it.
-        return (proof is Proof.WITHOUT_NOTES and start.notes) or start.belongs(said)
+        return (proof is Proof.WITHOUT_NOTES and start.notes) or start.belongs(told)
 
     def _begin(self, said: Said, is_first: bool) -> None:
-        row = said.row
+        row = said.told.row
         self.is_backup = self.is_backup and not row.is_first
         kind = StartKind.BACKUP if self.is_backup else StartKind.SERVER
         head_lost = is_first and row.stage is not Stage.STARTING
-        self.start = Recovery(self.group, self.clocks, said.at, head_lost, kind)
+        self.start = Recovery(self.group, self.clocks, head_lost, kind)
         self.began, self.over = said.moment.number, None
         self.since = said.at if self.since is None else self.since
         if self.leaving and row.stage is not None:
             # Lines of a server whose start is not in the log.
-            self.before, self.leaving = self.leaving, None
+            self.before, self.leaving = str(self.leaving), None
 
-    def _hear_end(self, told: Told, moment: LogMoment, before: LogMoment | None, at: float) -> FoundStart | None:
-        row = told.row
-        over = None
-        if row.ends == STARTED_AGAIN:
+    def _hear_end(self, said: Said, before: LogMoment | None) -> FoundStart | None:
+        row = said.told.row
+        if row.ends == End.STARTED_AGAIN:
             # Only now is it known that the server before is gone: it may be followed by few lines of its own.
-            over = self.finish(STARTED_AGAIN, before) if self.start is not None else None
+            over = self.finish(End.STARTED_AGAIN, before) if self.start is not None else None
         else:
-            leaving = self._leave(told, moment)
+            leaving = self._leave(said.told, said.moment)
             # After these the next line is another server's.
-            over = self.finish(leaving, moment) if row.is_last else None
+            over = self.finish(leaving, said.moment) if row.is_last else None
         if row.event in (Event.STARTED_BY_SAFE, Event.RESTARTED_BY_SAFE):
-            self.over, self.since = None, at
+            self.over, self.since = None, said.at
         return over
 
     def _leave(self, told: Told, moment: LogMoment) -> str:
         """Return why the server ends: the first reason, unless a shutdown or an assertion comes to another end."""
         row, event = told.row, told.row.event
-        begins = event is Event.SHUTDOWN and not told.values.get("done")
-        reason = _SHUTTING_DOWN if begins else (row.ends or "").format(**told.values)
-        if self.leaving == _SHUTTING_DOWN:
-            reason = {Event.ENDED_BY_SAFE: SHUT_DOWN, Event.RESTARTED_BY_SAFE: KILLED_MEANWHILE}.get(event, reason)
-        elif self.leaving is not None and not (self.leaving in (SHUT_DOWN, CRASHED) and event is Event.SIGNAL):
+        reason = (row.ends or "").format(**told.values)
+        if event is Event.SHUTDOWN and not told.values.get("done"):
+            reason = End.SHUTTING_DOWN
+        if self.leaving == End.SHUTTING_DOWN:
+            reason = _AFTER_SHUTTING_DOWN.get(event, reason)
+        elif self.leaving is not None and not (self.leaving in (End.SHUT_DOWN, End.CRASHED) and event is Event.SIGNAL):
             return self.leaving
         self.leaving = reason
         if self._error_moment is not None and (self.start is None or Event.READY in self.start.marks):
@@ -279,27 +267,25 @@ class Writer:
         """End of the server at hand, in words; None while it has none."""
         if self.leaving is None:
             return self.over
-        return f"{self.leaving}: {self.error}" if self.error else self.leaving
+        return f"{self.leaving}: {self.error}" if self.error else str(self.leaving)
 
     def finish(self, ended: str, last: LogMoment | None) -> FoundStart | None:
         """End the current start: no lines of it follow after `last`. Return it, if there was one."""
-        start, before = self.start, self.before
-        if self.leaving == _SHUTTING_DOWN:
-            self.leaving = KILLED_MEANWHILE if ended == STARTED_AGAIN else SHUT_DOWN
+        start, before, is_cut = self.start, self.before, ended == End.LOG_ENDS
+        if self.leaving == End.SHUTTING_DOWN:
+            self.leaving = End.KILLED_MEANWHILE if ended == End.STARTED_AGAIN else End.SHUT_DOWN
         if self.leaving is None and start is not None and Event.READY in start.marks:
             self.error = None
-        is_cut, ended = ended == LOG_ENDS, self.leaving or ended
-        in_order, is_replaced = ended == SHUT_DOWN, ended in (STARTED_AGAIN, KILLED_MEANWHILE)
-        ends_log = ended == LOG_ENDS
-        is_backup = start is not None and start.kind is StartKind.BACKUP
-        if is_backup:
-            prepare = BACKUP_END_LOST if ends_log else ended.replace("server", "prepare", 1)
-            ended = "InnoDB was shut down" if in_order else prepare
-        error, complaints = None if in_order else self.error, self.complaints
-        self.start = self.leaving = self.error = self.complaints = self.since = None
+        end = ended = str(self.leaving or ended)
+        error, complaints = None if end == End.SHUT_DOWN else self.error, self.complaints
+        if start is not None and start.kind is StartKind.BACKUP:
+            ended = BACKUP_END_LOST if end == End.LOG_ENDS else end.replace("server", "prepare", 1)
+            if end == End.SHUT_DOWN:
+                ended = _INNODB_SHUT_DOWN
         in_words = f"{ended}: {error}" if error else ended
-        if is_backup and in_order and is_cut:
+        if is_cut and ended == _INNODB_SHUT_DOWN:
             in_words = f"{ended}, and {BACKUP_END_LOST}"
+        self.start = self.leaving = self.error = self.complaints = self.since = None
         self.before = self.over = in_words
         if start is None:
             return None
@@ -312,10 +298,8 @@ class Writer:
             began=datetime_of(start.began or start.discovered, clock),
             last=datetime_of(last, clock),
             reached=Event.READY in start.marks if start.kind is StartKind.SERVER else start.outcome is not None,
+            end=end,
             ended=in_words if start.outcome is None else start.outcome,
-            shut_down=in_order,
-            is_replaced=is_replaced,
-            ends_log=ends_log,
             recovery=recovery,
             undecided=undecided(start, before) if recovery is None else None,
         )
@@ -333,4 +317,4 @@ def _last_word(writer: Writer, writers: Iterable[Writer]) -> str:
         and (writer.address is None or w.address is None or writer.address == w.address)
         for w in writers
     )
-    return STARTED_AGAIN if later else LOG_ENDS
+    return End.STARTED_AGAIN if later else End.LOG_ENDS

@@ -1,8 +1,4 @@
-"""The redo of a recovery: how far it is read and applied, and how long its turns took.
-
-`Redo` counts in bytes and in seconds of the clock on which lines arrive: it is read while a recovery runs. `Turns`
-measures scan and apply on every clock of the log, for its timeline.
-"""
+"""The redo of a recovery: how far it is read and applied, and how long its turns took."""
 
 from __future__ import annotations
 
@@ -14,6 +10,7 @@ from redolab.errorlog.kinds import Phase, integer
 
 MIXED_TURNS = "MariaDB scans on between batches and does not say when one ends"
 LOG_BEGINS_LATER = "the log begins after this"
+_LAST_BATCH = "last"
 _PERCENTS = re.compile(r"(?:InnoDB: )?(?:Progress in percents?: ?)?(?P<percents>\d{1,3}%?(?: \d{1,3}%?)*) ?")
 """Pattern of a whole line that counts percents, or of its continuation."""
 _PERCENT = re.compile(r"\d{1,3}")
@@ -27,9 +24,7 @@ class Batch:
     since: float
     upto: int | None
     """LSN of the redo that it holds."""
-    key: str = ""
-    """LSN that MariaDB repeats in each line of the batch; empty in its last one."""
-    pages: int | None = None
+    pages: int | None
     """Pages to do when it began."""
     share: float = 0.0
     """Share of it that a line reported as done."""
@@ -44,7 +39,13 @@ class Batch:
 
 @dataclass(slots=True)
 class Redo:
-    """Redo read and applied so far: LSNs, and seconds of the clock on which lines arrive."""
+    """Redo read and applied so far.
+
+    `follow` reads its LSNs and the seconds of the clock on which lines arrive. A timeline takes `scan` and `apply`, on
+    every clock: MySQL applies a batch whenever its memory for parsed redo is full. MariaDB does not say when a batch
+    ends. To 10.5 it scans on between batches, so that neither can be timed (`is_mixed`); later it has read all redo
+    before the first batch, and reading it again between batches counts as apply.
+    """
 
     phase: Phase = Phase.DISCOVER
     checkpoint: int | None = None
@@ -54,14 +55,33 @@ class Redo:
     """End of the redo, once a line names it."""
     applied: int | None = None
     """LSN up to which the complete batches reach."""
-    batches: int = 0
-    """Complete ones."""
+    begun: int = 0
+    """Batches that began."""
+    complete: int = 0
+    pages: int | None = None
+    """Pages of all batches together."""
     batch: Batch | None = None
+    key: str | None = None
+    """Mark of MariaDB's batch that began last, the same in each of its lines; other servers do not count its pages down."""
     unfinished_percent: int | None = None
     """Percent of the batch at hand in a line that has no end yet: servers up to 8.0.15 end it with the batch."""
+    turn: LogMoment | None = None
+    """Beginning of the current turn; None while nobody knows."""
+    first_batch: LogMoment | None = None
+    is_applying: bool = False
+    is_mixed: bool = False
+    scan: Total = field(default_factory=Total)
+    apply: Total = field(default_factory=Total)
+    _unsettled: tuple[Total, LogMoment, LogMoment] | None = None
+    """The last turn that is over: its end may still get a stamp from the line that follows."""
     _reading_since: float | None = None
     _reading_seconds: float = 0.0
     _applying_seconds: float = 0.0
+
+    @property
+    def is_last(self) -> bool:
+        """True if MariaDB's last batch has begun."""
+        return self.key == _LAST_BATCH
 
     @property
     def percent(self) -> int | None:
@@ -83,16 +103,11 @@ class Redo:
         """Return the seconds spent in batches by now."""
         return self._applying_seconds + (0.0 if self.batch is None else max(0.0, now - self.batch.since))
 
-    def read(self, at: float) -> None:
+    def read(self, at: float, phase: Phase) -> None:
         """Begin to read, or go on."""
+        self.phase = phase
         if self._reading_since is None:
             self._reading_since = at
-
-    def scan(self, at: float) -> None:
-        """Begin the scan, unless it is over."""
-        if self.batch is None and not self.batches:
-            self.read(at)
-            self.phase = Phase.SCAN
 
     def read_to(self, lsn: int, at: float, *, is_ready: bool) -> None:
         """Take in an LSN that has been read."""
@@ -100,46 +115,61 @@ class Redo:
         # A second batch reads from its own beginning again: the end is where the first came to.
         self.scanned = max(lsn, self.scanned or 0)
         if self.batch is None and not is_ready:
-            self.read(at)
-            self.phase = Phase.SCAN
+            self.read(at, Phase.SCAN)
 
-    def begin_batch(self, at: float, upto: int | None) -> Batch:
-        """Return the batch at hand, a new one where there is none."""
+    def begin_batch(self, moment: LogMoment, at: float, pages: int | None) -> None:
+        """Begin a batch, or go on with one of which no line says that it is done."""
+        self._count_batch(moment, pages)
         if self.batch is None:
-            self._pause(at)
-            self.batch = Batch(at, upto)
-            self.phase = Phase.APPLY
-        return self.batch
+            self._apply(at, self.scanned, pages)
+        else:
+            self.batch.pages = pages
 
-    def end_batch(self, at: float) -> None:
-        """End the batch at hand; more redo is read after it, unless all has been."""
+    def end_batch(self, moment: LogMoment, at: float) -> None:
+        """End the batch at hand."""
+        self.end_turn(moment)
+        self.complete_batch(at)
+
+    def pages_left(self, which: str | None, upto: str | None, pages: int, moment: LogMoment, at: float) -> None:
+        """Take in that a batch of MariaDB begins, or, 15 s later, how much of it is left.
+
+        `which`: "a" batch of many or the "final" one, where the line says it; `upto`: LSN of its redo.
+        """
+        one_of_many = which == "a"
+        key = f"a {moment.number}" if one_of_many else upto or _LAST_BATCH
+        is_new = key != self.key
+        if is_new:
+            self.key = key
+            if one_of_many:
+                # The scan goes on after this batch, and no line says when.
+                self.is_mixed = True
+                self._fail(MIXED_TURNS)
+            self._count_batch(moment, pages)
+        batch = self.batch
+        if batch is None or is_new or which is not None:
+            self.complete_batch(at)
+            self._apply(at, self.scanned if which else integer(upto) or self.end or self.scanned, pages)
+            return
+        batch.pages = max(pages, batch.pages or pages)
+        batch.show(1 - pages / batch.pages if batch.pages else 1.0, at)
+
+    def complete_batch(self, at: float) -> None:
+        """Take in that the batch at hand is done; more redo is read after it, unless all has been."""
         batch = self.batch
         if batch is None:
             return
         self._applying_seconds += at - batch.since
         self.applied = max(batch.upto or 0, self.applied or 0) or None
-        self.batches += 1
+        self.complete += 1
         self.batch = None
         if self.end is not None and (self.applied or 0) >= self.end:
             self.phase = Phase.OPEN
-            return
-        self.read(at)
-        self.phase = Phase.SCAN
-
-    def pages_left(self, pages: int, key: str, at: float) -> None:
-        """Take in the pages that are left of MariaDB's batch with that key."""
-        batch = self.batch
-        if batch is None or key != batch.key:
-            self.end_batch(at)
-            batch = self.begin_batch(at, integer(key) or self.end or self.scanned)
-            batch.key, batch.pages = key, pages
-            return
-        batch.pages = max(pages, batch.pages or pages)
-        batch.show(1 - pages / batch.pages if batch.pages else 1.0, at)
+        else:
+            self.read(at, Phase.SCAN)
 
     def leave(self, phase: Phase, at: float) -> None:
         """Record that all redo is applied, and that the server is in a later phase."""
-        self.end_batch(at)
+        self.complete_batch(at)
         self._pause(at)
         self.phase = phase
 
@@ -155,74 +185,53 @@ class Redo:
         found = _PERCENTS.fullmatch(text)
         self.unfinished_percent = None if found is None else _highest(found["percents"])
 
+    def end_turn(self, moment: LogMoment) -> None:
+        """End the turn in which redo is applied."""
+        if self.is_applying:
+            self._change(self.apply, moment)
+            self.is_applying = False
+        elif not self.begun:
+            self._fail(LOG_BEGINS_LATER)
+            self.turn, self.begun = moment, 1
+
+    def settle(self) -> None:
+        """Add up the turns that are over."""
+        if self._unsettled:
+            total, begin, end = self._unsettled
+            total.add(begin, end)
+            self._unsettled = None
+
+    def _count_batch(self, moment: LogMoment, pages: int | None) -> None:
+        self.begun += 1
+        self.first_batch = self.first_batch or moment
+        if pages is not None:
+            self.pages = (self.pages or 0) + pages
+        if not self.is_applying:
+            self._change(self.scan, moment)
+            self.is_applying = True
+
+    def _apply(self, at: float, upto: int | None, pages: int | None) -> None:
+        self._pause(at)
+        self.batch = Batch(at, upto, pages)
+        self.phase = Phase.APPLY
+
     def _pause(self, at: float) -> None:
         if self._reading_since is not None:
             self._reading_seconds += at - self._reading_since
             self._reading_since = None
-
-
-def _highest(percents: str) -> int | None:
-    return max((int(each) for each in _PERCENT.findall(percents) if int(each) <= _ALL), default=None)
-
-
-@dataclass(slots=True)
-class Turns:
-    """Scan and apply on every clock, by turns: MySQL applies a batch whenever its memory for parsed redo is full.
-
-    `turn` is where the current turn began, None while nobody knows; `first` where the first batch did. MariaDB does not
-    say when a batch ends. To 10.5 it scans on between batches, so that neither can be timed (`mixed`); later it has
-    read all redo before the first batch, and reading it again between batches counts as apply.
-    """
-
-    turn: LogMoment | None = None
-    first: LogMoment | None = None
-    applying: bool = False
-    scan: Total = field(default_factory=Total)
-    apply: Total = field(default_factory=Total)
-    batches: int = 0
-    mixed: bool = False
-    # The last turn's end may still get its stamp from the line that follows.
-    unsettled: tuple[Total, LogMoment, LogMoment] | None = None
-
-    def begin(self, moment: LogMoment) -> None:
-        """Begin the scan."""
-        self.turn = moment
-
-    def batch(self, moment: LogMoment) -> None:
-        """Begin a batch."""
-        self.batches += 1
-        self.first = self.first or moment
-        if not self.applying:
-            self._change(self.scan, moment)
-            self.applying = True
-
-    def batch_end(self, moment: LogMoment) -> None:
-        """End a batch."""
-        if not self.applying and not self.batches:
-            self.apply.fail(LOG_BEGINS_LATER)
-            self.scan.fail(LOG_BEGINS_LATER)
-            self.turn, self.batches = moment, 1
-        elif self.applying:
-            self._change(self.apply, moment)
-            self.applying = False
-
-    def mix(self) -> None:
-        """Give both up: the scan goes on after this batch, and no line says when."""
-        self.mixed = True
-        self.scan.fail(MIXED_TURNS)
-        self.apply.fail(MIXED_TURNS)
-
-    def settle(self) -> None:
-        """Add up the turns that are over."""
-        if self.unsettled:
-            total, begin, end = self.unsettled
-            total.add(begin, end)
-            self.unsettled = None
 
     def _change(self, total: Total, moment: LogMoment) -> None:
         self.settle()
         if self.turn is None:
             total.fail(LOG_BEGINS_LATER)
         else:
-            self.unsettled = (total, self.turn, moment)
+            self._unsettled = (total, self.turn, moment)
         self.turn = moment
+
+    def _fail(self, reason: str) -> None:
+        self.scan.fail(reason)
+        self.apply.fail(reason)
+
+
+def _highest(percents: str) -> int | None:
+    return max((int(each) for each in _PERCENT.findall(percents) if int(each) <= _ALL), default=None)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
-from rich.console import Console
-from rich.markup import escape
 
 from redolab.errorlog import FoundStart, Timeline, UndecidedStart, as_json, starts
 from redolab.errorlog.compressed import Unpacked
@@ -21,7 +19,7 @@ from redolab.errorlog.kinds import StartKind
 from redolab.errorlog.phases import NO_NOTES
 from redolab.errorlog.picture import counted, picture
 from redolab.errorlog.reader import BACKUP_END_LOST
-from redolab.errorlog.summary import CrashLoop, StartSummary
+from redolab.errorlog.summary import BadStarts, StartSummary
 from redolab.units import format_duration
 
 _STANDARD_INPUT = "-"
@@ -38,14 +36,14 @@ class _Unreadable(Exception):
     """A file cannot be read; nothing else than that, such as a reader of the output that went away."""
 
 
-class Reported(msgspec.Struct, frozen=True):
+class Reported(NamedTuple):
     """Result over all files: each could be read; in one of them the last start did not come to its end."""
 
     all_read: bool
     ends_badly: bool
 
 
-def report_timelines(console: Console, files: Sequence[Path], as_json: bool) -> Reported:
+def report_timelines(files: Sequence[Path], as_json: bool) -> Reported:
     """Print the recoveries in every file. What is wrong with one is said and the next is read."""
     all_read, ends_badly = True, False
     for path in files:
@@ -54,7 +52,8 @@ def report_timelines(console: Console, files: Sequence[Path], as_json: bool) -> 
             if as_json:
                 _write_json(log)
             else:
-                _print(console, log)
+                for paragraph in _paragraphs(log):
+                    sys.stdout.write(f"{log.path}: {paragraph}\n")
             ends_badly = ends_badly or bool(log.summary.bad)
             if log.content is not None and log.content.is_damaged:
                 sys.stderr.write(f"redolab: {path} is damaged, and was read up to there: give it whole, or unpacked\n")
@@ -76,14 +75,16 @@ class _Log:
     last_undecided: deque[UndecidedStart] = field(default_factory=lambda: deque(maxlen=_MOST))
     """Starts of which the log does not tell whether they recovered: the last of them."""
 
-    def recoveries(self) -> Iterator[tuple[int, Timeline]]:
-        """Yield the recoveries, each with the number of its start; the other starts are kept here."""
+    def recoveries(self) -> Iterator[tuple[FoundStart, Timeline, BadStarts | None]]:
+        """Yield the starts that recovered, each with its recovery, and the bad starts around it if it ended badly."""
         try:
-            with _opened(self.path) as self.content:
+            is_file = str(self.path) != _STANDARD_INPUT
+            with self.path.open("rb") if is_file else nullcontext(sys.stdin.buffer) as stream:
+                self.content = Unpacked(stream)
                 for start in starts(read_log(self.content)):
-                    number = self.summary.add(start)
+                    row = self.summary.add(start)
                     if start.recovery is not None:
-                        yield number, start.recovery
+                        yield start, start.recovery, row
                     elif start.undecided is not None:
                         self.undecided += 1
                         self.last_undecided.append(start.undecided)
@@ -92,21 +93,12 @@ class _Log:
             raise _Unreadable(error.strerror or error) from error
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[Unpacked]:
-    if str(path) == _STANDARD_INPUT:
-        yield Unpacked(sys.stdin.buffer)
-        return
-    with path.open("rb") as file:
-        yield Unpacked(file)
-
-
 def _write_json(log: _Log) -> None:
     """Write one line as the recoveries are found: a log can hold more of them than memory."""
     begin = f'{{"file":{msgspec.json.encode(str(log.path)).decode()},"recoveries":['
     before = begin
     try:
-        for _, timeline in log.recoveries():
+        for _, timeline, _ in log.recoveries():
             sys.stdout.write(before + as_json(timeline).decode())
             before = ","
     except _Unreadable:
@@ -120,75 +112,66 @@ def _write_json(log: _Log) -> None:
             "count": summary.starts,
             "clean": summary.clean,
             "crashes": summary.crashes,
-            "last": [_last_as_json(start) for start in summary.last.values()],
+            "last": [
+                {name: getattr(start, name) for name in ("source", "kind", "began", "reached", "ended")}
+                for start in summary.last.values()
+            ],
         },
-        "crash_loops": summary.loops,
+        "crash_loops": [_loop_as_json(loop) for loop in summary.loops],
     }
     sys.stdout.write(f"{begin if before is begin else ''}],{msgspec.json.encode(rest).decode()[1:]}\n")
 
 
-def _last_as_json(start: FoundStart) -> dict[str, object]:
-    names = ("source", "kind", "began", "reached", "ended")
-    return {name: getattr(start, name) for name in names}
+def _loop_as_json(loop: BadStarts) -> dict[str, object]:
+    return {
+        "source": loop.first.source,
+        "starts": loop.starts,
+        "recoveries": loop.recoveries,
+        "reached": loop.reached,
+        "first": loop.first.began,
+        "last": loop.last.last,
+        "seconds": loop.seconds,
+        "ended": [{"count": count, "ended": ended} for ended, count in loop.ended.most_common()],
+    }
 
 
-def _print(console: Console, log: _Log) -> None:
+def _paragraphs(log: _Log) -> Iterator[str]:
+    """Yield what the log tells, in words and bars."""
     found = list(log.recoveries())
     summary = log.summary
+    clean = counted(summary.clean, "clean start")
     if not (found or log.undecided or summary.bad):
-        what = _why_none(log) if not summary.starts else f": {counted(summary.clean, 'clean start')}"
-        console.print(f"{log.path}: no crash recovery in it{what}", markup=False, highlight=False, soft_wrap=True)
+        yield "no crash recovery in it" + (f": {clean}" if summary.starts else _why_none(log))
         return
-    with console.capture() as capture:
-        console.print(f"[bold]{escape(str(log.path))}[/]", highlight=False, soft_wrap=True, end="")
-    # Nothing but the name has a style, and through the console these lines would take longer than reading the log.
-    name = capture.get()
-    loops, told = _Loops(summary), set[int]()
-    for number, (start, timeline) in enumerate(found, 1):
-        loop = loops.around(start, timeline.source)
+    told = set[BadStarts]()
+    for number, (start, timeline, row) in enumerate(found, 1):
+        # Of a loop the first recovery is shown and the last.
+        loop = row if row is not None and row.is_loop and row.last is not start else None
         if loop is not None and loop in told:
             continue
-        lines = "".join(f"  {line}\n" for line in picture(timeline))
-        console.file.write(f"{name}: recovery {number} of {len(found)}\n{lines}")
+        yield "\n  ".join((f"recovery {number} of {len(found)}", *picture(timeline)))
         if loop is not None:
             told.add(loop)
-            console.file.write(f"{name}: {_loop(summary.loops[loop])}\n")
-    for number, untold in enumerate(summary.loops):
-        if number not in told:
-            console.file.write(f"{name}: {_loop(untold)}\n")
+            yield _loop(loop)
+    yield from (_loop(untold) for untold in summary.loops if untold not in told)
     if log.undecided:
-        console.file.write(f"{name}: {_undecided(log)}")
+        yield _undecided(log)
     if summary.crashes:
         died = "the server was ready and died without a word" + (" each time" if summary.crashes > 1 else "")
-        console.file.write(f"{name}: {counted(summary.crashes, 'crash', 'es')}: {died}\n")
+        yield f"{counted(summary.crashes, 'crash', 'es')}: {died}"
     if summary.clean:
-        console.file.write(f"{name}: {counted(summary.clean, 'clean start')}\n")
+        yield clean
     for last in summary.last.values():
-        if not last.reached or last.kind is not StartKind.SERVER:
-            console.file.write(f"{name}: {_last(last)}\n")
+        if not (last.reached and last.kind is StartKind.SERVER):
+            yield _last(last)
 
 
-class _Loops:
-    """Loops by the numbers of their starts."""
-
-    def __init__(self, summary: StartSummary) -> None:
-        self._within: dict[str | None, list[tuple[int, int, int]]] = {}
-        for number, (source, first, last) in enumerate(summary.within):
-            self._within.setdefault(source, []).append((first, last, number))
-
-    def around(self, start: int, source: str | None) -> int | None:
-        """Return the loop of a start, unless it is the last in it: the first and the last are both shown."""
-        loops = self._within.get(source, [])
-        at = bisect_right(loops, start, key=lambda loop: loop[0]) - 1
-        return loops[at][2] if at >= 0 and start < loops[at][1] else None
-
-
-def _loop(loop: CrashLoop) -> str:
-    source = f"{loop.source}, " if loop.source else ""
+def _loop(loop: BadStarts) -> str:
+    source = f"{loop.first.source}, " if loop.first.source else ""
     took = "" if loop.seconds is None else f" in {format_duration(loop.seconds)}"
-    when = "" if loop.first is None else f" (from {loop.first} to {loop.last})"
+    when = "" if loop.first.began is None else f" (from {loop.first.began} to {loop.last.last})"
     reached = f", {loop.reached:,} of them ready before they ended" if loop.reached else ""
-    ends = "".join(f"  {each.count:>7,} × {each.ended}\n" for each in loop.ended[:_MOST_ENDS])
+    ends = "".join(f"  {count:>7,} × {ended}\n" for ended, count in loop.ended.most_common(_MOST_ENDS))
     rest = len(loop.ended) - _MOST_ENDS
     more = f"  and {counted(rest, 'other end')}\n" if rest > 0 else ""
     return f"{source}crash loop, {loop.starts:,} starts{took}{when}{reached}; each ended by\n{ends}{more}"
@@ -208,7 +191,7 @@ def _undecided(log: _Log) -> str:
     last = f" (the last {len(shown)} of them)" if log.undecided > len(shown) else ""
     reasons = dict.fromkeys(f"{each.why}{_REMEDIES.get(each.why, '')}" for each in shown)
     begin = f"whether {these} recovered, the log cannot tell{last}: {'; '.join(reasons)}"
-    return "".join(f"{line}\n" for line in (begin, *map(_undecided_line, shown), ""))
+    return "\n".join((begin, *map(_undecided_line, shown), ""))
 
 
 def _undecided_line(start: UndecidedStart) -> str:

@@ -10,9 +10,9 @@ stamped, and what a collector (journald, Docker, Kubernetes) stamped in front of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
-from enum import IntEnum
+from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
@@ -23,23 +23,21 @@ from msgspec.structs import replace
 # log.
 MAX_LINE = 16_384
 MICROSECONDS = 1_000_000
+_HOURS, _MINUTES = 24, 60
 _EPOCH = datetime(1970, 1, 1)
 # The syslog form has no year; any leap year will do, since only differences between such stamps are used.
 _NO_YEAR = 2000
-_MONTHS = {
-    name: number
-    for number, name in enumerate(
-        ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), start=1
-    )
-}
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-class Clock(IntEnum):
+class Clock(StrEnum):
     """Source of a time."""
 
-    ARRIVAL = 0
-    SERVER = 1
-    COLLECTOR = 2
+    __hash__ = str.__hash__
+
+    ARRIVAL = "arrival"
+    SERVER = "log"
+    COLLECTOR = "collector"
 
 
 class Stamp(msgspec.Struct, frozen=True, gc=False):
@@ -57,6 +55,11 @@ class Stamp(msgspec.Struct, frozen=True, gc=False):
     dated: bool = True
     of_day: bool = False
 
+    @property
+    def form(self) -> tuple[bool, bool, bool]:
+        """Form of the stamp: only stamps of the same one can be compared."""
+        return self.offset is not None, self.dated, self.of_day
+
     def datetime(self) -> datetime | None:
         """Return the stamp as a date and time, with its own offset where it has one."""
         if not self.dated:
@@ -71,10 +74,9 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     """Message of one writer at one time.
 
     `text`: the message without stamp, thread, label and `InnoDB:`; `stream`: the writer as the collector names it (""
-    when nothing does); `group`: the same without the process id; `modern`: the message carried a code (MySQL 8 and
-    later); `utc_form`: it was stamped in the form that MySQL introduced with 5.7; `process_form`: in that of MySQL 5.6,
-    which names the process behind the time; `error`: its label says that it is one; `backup`, `innodb`: a backup
-    program or InnoDB wrote it.
+    when nothing does); `group`: the same without the process id; `late_form`: it has the form that only MySQL 5.7
+    writes; `process_form`: that of MySQL 5.6, and of MariaDB from 10.3 on, which name the process behind the time;
+    `error`: its label says that it is one; `backup`, `innodb`: a backup program or InnoDB wrote it.
     """
 
     text: str
@@ -82,14 +84,14 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     collector: Stamp | None = None
     stream: str = ""
     group: str = ""
-    modern: bool = False
-    utc_form: bool = False
+    late_form: bool = False
     process_form: bool = False
     error: bool = False
     backup: bool = False
     innodb: bool = False
 
 
+_NO_COLLECTOR = Record("")
 _TIME = r"\d{1,2}:\d\d:\d\d"
 _ISO = rf"(?:19|20)\d\d-\d\d-\d\d(?:T| {{1,2}}){_TIME}(?:[.,]\d{{1,9}})?(?:Z|[+-]\d\d:?\d\d)?"
 _OLD = rf"\d{{6}} {{1,2}}{_TIME}"
@@ -123,20 +125,21 @@ _COLLECTED = re.compile(
     r"|(?P<host>[\w.-]+) (?P<program>[\w./@-]+?)(?:\[(?P<pid>\d+)\])?: )?"  # journald, syslog
 )
 _STAMP_FIELDS = re.compile(
-    r"(?:(?:(?P<Y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)"
-    r"|(?P<y2>\d\d)(?P<m2>\d\d)(?P<d2>\d\d)|(?P<b>[A-Z][a-z]{2}) (?P<bd>[ \d]\d))"
-    r"[T ] ?)?(?P<H>\d{1,2}):(?P<M>\d\d):(?P<S>\d\d)(?:[.,](?P<f>\d+))?(?P<z>Z|[+-]\d\d:?\d\d)?"
+    r"(?:(?P<day>\d{4}-\d\d-\d\d|\d{6}|[A-Z][a-z]{2} [ \d]\d)[T ] ?)?"
+    r"(?P<H>\d{1,2}):(?P<M>\d\d):(?P<S>\d\d)(?:[.,](?P<f>\d+))?(?P<z>Z|[+-]\d\d:?\d\d)?"
 )
+# What every stamp holds.
+_TIME_OF_DAY = re.compile(r":\d\d:\d\d")
 # The rollback's percentages come without line ends, whatever the log's format.
 _JSON = re.compile(r"(?:InnoDB: Progress in percents:)?[\d ]*(?=\{)")
 # Name of one of several servers on a machine, as in mysqld@2.service.
 _INSTANCE = re.compile(r"([^@]+@.+?)(?:\.service)?")
-# A process has at most 7 digits. MariaDB 10.1 and 10.2 have their threads' addresses there, MariaDB 10.0 nothing.
-_PROCESS = re.compile(rf" \d{{1,7}} {_LABEL}")
 _HEADER = re.compile(
-    rf"\s*(?:(?:0x)?[0-9a-f]+\s+(?=\[|InnoDB:))?(?P<label>{_LABEL}\s*)?(?P<code>\[MY-\d+\]\s*)?"
+    rf"\s*(?:(?P<thread>(?:0x)?[0-9a-f]+)\s+(?=\[|InnoDB:))?(?P<label>{_LABEL}\s*)?(?P<code>\[MY-\d+\]\s*)?"
     r"(?:\[(?:(?P<innodb>InnoDB)|Server|(?P<backup>Xtrabackup))\]\s*)?(?P<labelled>InnoDB:\s*)?"
 )
+_PROCESS_DIGITS = 7
+"""Digits of a process at most. MariaDB 10.1 and 10.2 have their threads' addresses there, MariaDB 10.0 nothing."""
 _BACKUP_PROGRAMS = ("xtrabackup: ", "mariabackup: ", "innobackupex: ")
 _BLANKS = re.compile(r"[ \t]{2,}")
 # Remains of a web page from which a log was copied.
@@ -146,14 +149,19 @@ _HTML_END = re.compile(r"\s*(?:<br ?/?>|</p>)+\s*$")
 _BACKUP_ERROR = re.compile(r"(?:(?:xtra|maria)backup: [Ee]rror\b|(?:\[\d+\] )?FATAL ERROR: )")
 
 
-def records(text: str) -> Iterator[Record]:
-    """Yield the records of one physical line, in their order."""
-    text = text[:MAX_LINE]
-    base, begin = _prefix(text)
-    if found := _JSON.match(text, begin):
-        yield from _from_json(text[found.end() :], base)
-    else:
-        yield from _from_text(text[begin:], base)
+def records(text: str) -> list[Record]:
+    """Return the records of one physical line, in their order."""
+    if "\0" in text:
+        # It separates lines where a log was cut while it was written.
+        return [record for part in text.split("\0") for record in records(part)]
+    text, base = text[:MAX_LINE], _NO_COLLECTOR
+    stamp = _SERVER_STAMP.match(text)
+    if stamp is None:
+        base, text = _collected(text)
+        stamp = _SERVER_STAMP.match(text)
+    if "{" in text and (found := _JSON.match(text)):
+        return _from_json(text[found.end() :], base)
+    return _from_text(text, base, stamp)
 
 
 @lru_cache(maxsize=64)
@@ -162,25 +170,31 @@ def parse_stamp(text: str) -> Stamp | None:
     m = _STAMP_FIELDS.fullmatch(text)
     if m is None:
         return None
-    year, month, day, short_year, old_month, old_day, name, name_day, hour, minute, second, fraction, zone = m.groups()
+    day, hour, minute, second, fraction, zone = m.groups()
     # A time of day counts from midnight.
-    date = 1970, 1, 1
-    if year:
-        date = int(year), int(month), int(day)
-    elif short_year:
-        date = 2000 + int(short_year), int(old_month), int(old_day)
-    elif name:
-        date = _NO_YEAR, _MONTHS.get(name, 0), int(name_day)
-    fraction = fraction or ""
+    midnight = 0 if day is None else _midnight(day)
+    if midnight is None or int(hour) >= _HOURS or int(minute) >= _MINUTES:
+        return None
+    fraction, offset = fraction or "", _offset(zone)
+    since_midnight = (int(hour) * _MINUTES + int(minute) - (offset or 0)) * _MINUTES + min(int(second), _MINUTES - 1)
+    us = midnight + since_midnight * MICROSECONDS + int(fraction[:6].ljust(6, "0"))
+    is_named = day is not None and day[0].isalpha()
+    return Stamp(us, offset, 10 ** max(0, 6 - len(fraction)), not (is_named or day is None), day is None)
+
+
+@lru_cache(maxsize=8)
+def _midnight(day: str) -> int | None:
+    """Return when a day begins, in microseconds since 1970; None for an impossible one."""
     try:
-        clock = int(hour), int(minute), min(int(second), 59), int(fraction[:6].ljust(6, "0"))
-        moment = datetime(*date, *clock)
+        if "-" in day:
+            date = int(day[:4]), int(day[5:7]), int(day[8:])
+        elif day[0].isdecimal():
+            date = 2000 + int(day[:2]), int(day[2:4]), int(day[4:])
+        else:
+            date = _NO_YEAR, _MONTHS.index(day[:3]) + 1, int(day[4:])
+        return (datetime(*date) - _EPOCH) // timedelta(microseconds=1)
     except ValueError:
         return None
-    offset = _offset(zone)
-    us = (moment - _EPOCH) // timedelta(microseconds=1) - (offset or 0) * 60 * MICROSECONDS
-    of_day = not (year or short_year or name)
-    return Stamp(us, offset, 10 ** max(0, 6 - len(fraction)), not (name or of_day), of_day)
 
 
 def _offset(zone: str | None) -> int | None:
@@ -192,42 +206,54 @@ def _offset(zone: str | None) -> int | None:
     return (-minutes if zone[0] == "-" else minutes) if minutes < 24 * 60 else None
 
 
-def _prefix(text: str) -> tuple[Record, int]:
-    """Return the collector's part of a line, as a record without a text, and the begin of the server's own text."""
+def _collected(text: str) -> tuple[Record, str]:
+    """Return the collector's part of a line, as a record without a text, and the server's own text."""
     source = _SOURCE.match(text)
     begin = source.end() if source else 0
     where = source[source.lastgroup] if source and source.lastgroup else ""
     collected = None if _SERVER_STAMP.match(text, begin) else _COLLECTED.match(text, begin)
     if collected is None:
-        return Record("", stream=where, group=where), begin
+        return Record("", stream=where, group=where), text[begin:]
     group = " ".join(filter(None, (where, collected["host"], collected["program"])))
     stream = f"{group}[{collected['pid']}]" if collected["pid"] else group
-    return Record("", None, parse_stamp(collected["stamp"]), stream, group), collected.end()
+    return Record("", None, parse_stamp(collected["stamp"]), stream, group), text[collected.end() :]
 
 
-def _from_text(rest: str, base: Record) -> Iterator[Record]:
-    begin, stamp, utc_form = 0, None, False
-    for found in _SERVER_STAMP.finditer(rest):
-        if found.start() > begin:
-            yield _record(rest[begin : found.start()], stamp, utc_form, base)
-        begin, stamp, utc_form = found.end(), parse_stamp(found[0]), "T" in found[0]
-    yield _record(rest[begin:], stamp, utc_form, base)
+def _from_text(text: str, base: Record, stamp: re.Match[str] | None) -> list[Record]:
+    """Return the records of a text; `stamp`: the server's with which it begins."""
+    begin = stamp.end() if stamp else 0
+    # Hardly any line has a second stamp, and to look for one costs more than all else.
+    if not _TIME_OF_DAY.search(text, begin):
+        return [_record(text[begin:], stamp, base)]
+    found = []
+    for further in _SERVER_STAMP.finditer(text, begin):
+        if further.start() > begin:
+            found.append(_record(text[begin : further.start()], stamp, base))
+        begin, stamp = further.end(), further
+    return [*found, _record(text[begin:], stamp, base)]
 
 
-def _record(text: str, stamp: Stamp | None, utc_form: bool, base: Record) -> Record:
+def _record(text: str, stamp: re.Match[str] | None, base: Record) -> Record:
     header = _HEADER.match(text)
+    thread, label, code, innodb, backup, labelled = header.groups("") if header else ("",) * 6
     body = _told(text[header.end() :] if header else text)
-    modern = bool(header and header["code"])
-    return replace(
-        base,
+    server = parse_stamp(stamp[0]) if stamp else None
+    # This form of stamp came with MySQL 5.7, a code in the message with 8.0.
+    is_utc_form = stamp is not None and "T" in stamp[0]
+    has_process = bool(label) and thread.isdecimal() and len(thread) <= _PROCESS_DIGITS
+    is_error = label.startswith(("[ERROR]", "[Error]"))
+    is_innodbs = bool(innodb or labelled)
+    return Record(
         text=body,
-        server=stamp,
-        modern=modern,
-        utc_form=utc_form,
-        process_form=stamp is not None and not utc_form and _PROCESS.match(text) is not None,
-        error=_is_error(header["label"] or "" if header else "", body),
-        backup=bool(header and header["backup"]) or body.startswith(_BACKUP_PROGRAMS),
-        innodb=bool(header and (header["innodb"] or header["labelled"])),
+        server=server,
+        collector=base.collector,
+        stream=base.stream,
+        group=base.group,
+        late_form=is_utc_form and not code,
+        process_form=has_process and server is not None and not is_utc_form,
+        error=is_error or (not is_innodbs and _BACKUP_ERROR.match(body) is not None),
+        backup=bool(backup) or body.startswith(_BACKUP_PROGRAMS),
+        innodb=is_innodbs,
     )
 
 
@@ -239,31 +265,24 @@ def _told(text: str) -> str:
     return _BLANKS.sub(" ", text) if "  " in text or "\t" in text else text
 
 
-def _is_error(label: str, body: str) -> bool:
-    return label.upper().startswith("[ERROR]") or _BACKUP_ERROR.match(body) is not None
-
-
-def _from_json(rest: str, base: Record) -> Iterator[Record]:
-    """Yield the records of MySQL's JSON error log, of Docker's json-file logs and of `journalctl -o json`."""
+def _from_json(rest: str, base: Record) -> list[Record]:
+    """Return the records of MySQL's JSON error log, of Docker's json-file logs and of `journalctl -o json`."""
     entry = _decoded(rest)
     if (record := _of_mysql(entry, base)) is not None:
-        yield record
-    elif isinstance(message := entry.get("log"), str):
-        yield from _from_message(message, replace(base, collector=_json_stamp(entry, "time", "", 1)))
+        return [record]
+    if isinstance(message := entry.get("log"), str):
+        base = replace(base, collector=_json_stamp(entry, "time", "", 1))
     elif isinstance(message := entry.get("MESSAGE"), str):
         unit = _INSTANCE.fullmatch(str(entry.get("_SYSTEMD_UNIT", "")))
         group = f"{entry.get('_HOSTNAME', '')} {unit[1] if unit else entry.get('SYSLOG_IDENTIFIER', '')}"
-        stamp = _json_stamp(entry, "", "__REALTIME_TIMESTAMP", 1)
-        yield from _from_message(
-            message, replace(base, collector=stamp, stream=f"{group}[{entry.get('_PID', '')}]", group=group)
-        )
-
-
-def _from_message(message: str, base: Record) -> Iterator[Record]:
-    """Yield the records in a collector's JSON: a line of text, or of MySQL's JSON error log."""
+        stream = f"{group}[{entry.get('_PID', '')}]"
+        base = replace(base, collector=_json_stamp(entry, "", "__REALTIME_TIMESTAMP", 1), stream=stream, group=group)
+    else:
+        return []
+    # A collector's JSON can hold a line of MySQL's.
     found = _JSON.match(message)
     record = None if found is None else _of_mysql(_decoded(message[found.end() :]), base)
-    yield from _from_text(message, base) if record is None else (record,)
+    return _from_text(message, base, _SERVER_STAMP.match(message)) if record is None else [record]
 
 
 def _decoded(text: str) -> Mapping[str, Any]:
@@ -278,15 +297,11 @@ def _decoded(text: str) -> Mapping[str, Any]:
 def _of_mysql(entry: Mapping[str, Any], base: Record) -> Record | None:
     if not isinstance(message := entry.get("msg"), str):
         return None
-    stamp = _json_stamp(entry, "time", "ts", 1000)
-    text, error = _told(message.removeprefix("InnoDB: ")), entry.get("label") == "Error"
     return replace(
         base,
-        text=text,
-        server=stamp,
-        modern=True,
-        utc_form=True,
-        error=error,
+        text=_told(message.removeprefix("InnoDB: ")),
+        server=_json_stamp(entry, "time", "ts", 1000),
+        error=entry.get("label") == "Error",
         backup=entry.get("subsystem") == "Xtrabackup",
         innodb=entry.get("subsystem") == "InnoDB",
     )

@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import datetime
 
-import msgspec
-
-from redolab.errorlog.kinds import DIED, StartKind
+from redolab.errorlog.kinds import End, StartKind
 from redolab.errorlog.timeline import FoundStart
 
 _A_LOOP = 3
@@ -18,70 +15,39 @@ _THREAD = re.compile(r"thread (?:0x)?[0-9a-f]{5,}")
 """Thread id in an error, which differs between starts that fail in the same place."""
 
 
-class HowOften(msgspec.Struct, frozen=True):
-    """Number of starts that ended so."""
+@dataclass(slots=True, eq=False)
+class BadStarts:
+    """Starts of one server in a row that all ended with an error, or without a word before they were ready."""
 
-    count: int
-    ended: str
-
-
-class CrashLoop(msgspec.Struct, frozen=True, kw_only=True):
-    """Starts in a row that all ended with an error, or without a word before they were ready.
-
-    `source`: as of a timeline; `starts`: how many, `recoveries` of them are known to have recovered, `reached`: were
-    ready before they ended; `first`, `last`: when the first of them began and the last line of the last stands;
-    `seconds` between; `ended`: the most frequent first.
-    """
-
-    source: str | None
-    starts: int
-    recoveries: int
-    reached: int
-    first: datetime | None
-    last: datetime | None
-    seconds: float | None
-    ended: tuple[HowOften, ...]
-
-
-@dataclass(slots=True)
-class _Row:
-    """Starts of one server in a row that ended badly."""
-
-    numbers: list[int] = field(default_factory=list)
-    """Numbers of the first and the last of them, counted over the whole log."""
+    first: FoundStart
+    last: FoundStart
     starts: int = 0
     recoveries: int = 0
+    """Starts among them that are known to have recovered."""
     reached: int = 0
-    first: FoundStart | None = None
-    last: FoundStart | None = None
+    """Starts that were ready before they ended."""
     ended: Counter[str] = field(default_factory=Counter)
 
-    def add(self, start: FoundStart, number: int, ended: str) -> None:
+    @property
+    def is_loop(self) -> bool:
+        """True if they are enough for a crash loop."""
+        return self.starts >= _A_LOOP
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds from the first line of the first to the last line of the last."""
+        began, last = self.first.began, self.last.last
+        if began is None or last is None or (began.tzinfo is None) != (last.tzinfo is None) or last < began:
+            return None
+        return (last - began).total_seconds()
+
+    def add(self, start: FoundStart) -> None:
         """Add one more of them."""
-        self.numbers = [*self.numbers[:1], number]
-        self.first = self.first or start
         self.last = start
         self.starts += 1
         self.recoveries += start.recovery is not None
         self.reached += start.reached
-        self.ended[_THREAD.sub("thread …", ended)] += 1
-
-    def loop(self, source: str | None) -> CrashLoop:
-        """Return the loop that they are."""
-        first = None if self.first is None else self.first.began
-        last, apart = None if self.last is None else self.last.last, None
-        if first and last and (first.tzinfo is None) == (last.tzinfo is None):
-            apart = (last - first).total_seconds()
-        return CrashLoop(
-            source=source,
-            starts=self.starts,
-            recoveries=self.recoveries,
-            reached=self.reached,
-            first=first,
-            last=last,
-            seconds=None if apart is None or apart < 0 else apart,
-            ended=tuple(HowOften(count, ended) for ended, count in self.ended.most_common()),
-        )
+        self.ended[_THREAD.sub("thread …", start.ended)] += 1
 
 
 @dataclass(slots=True)
@@ -93,36 +59,34 @@ class StartSummary:
     """Starts of which the log says that there was nothing to recover: it has InnoDB's lines, and none of a recovery."""
     crashes: int = 0
     """Servers that were ready and died without a word, as a kill or a power cut has them."""
-    loops: list[CrashLoop] = field(default_factory=list)
-    within: list[tuple[str | None, int, int]] = field(default_factory=list)
-    """Server of each loop, and the numbers of its first start and its last."""
+    loops: list[BadStarts] = field(default_factory=list)
     last: dict[str | None, FoundStart] = field(default_factory=dict)
     """Server → its last start."""
-    _rows: dict[str | None, _Row] = field(default_factory=dict)
+    _rows: dict[str | None, BadStarts] = field(default_factory=dict)
     _open: set[str | None] = field(default_factory=set)
     """Servers that were ready, and of whose end there is no word: the next start tells whether it was in order."""
 
-    def add(self, start: FoundStart) -> int:
-        """Take in the next start; return its number."""
-        source, number = start.source, self.starts
+    def add(self, start: FoundStart) -> BadStarts | None:
+        """Take in the next start; return the row of bad starts that it belongs to."""
+        source, is_server = start.source, start.kind is StartKind.SERVER
         self.starts += 1
-        is_server = start.kind is StartKind.SERVER
         self.clean += is_server and start.reached and start.recovery is None and start.undecided is None
         self.last[source] = start
         if source in self._open:
             self._open.remove(source)
             self.crashes += start.recovery is not None
-        if start.reached and start.is_replaced and is_server:
+        is_replaced = start.reached and is_server and start.end in (End.STARTED_AGAIN, End.KILLED_MEANWHILE)
+        died = start.reached and start.ended == End.DIED
+        if is_replaced:
             self._open.add(source)
+        self.crashes += died
+        goes_on = start.reached and (start.end == End.LOG_ENDS or not is_server)
+        if is_replaced or died or goes_on or start.end == End.SHUT_DOWN:
             self._end_row(source)
-        elif start.reached and start.ended == DIED:
-            self.crashes += 1
-            self._end_row(source)
-        elif start.shut_down or (start.reached and (start.ends_log or not is_server)):
-            self._end_row(source)
-        else:
-            self._rows.setdefault(source, _Row()).add(start, number, start.ended)
-        return number
+            return None
+        row = self._rows.setdefault(source, BadStarts(start, start))
+        row.add(start)
+        return row
 
     def finish(self) -> None:
         """Take in that no more starts follow."""
@@ -136,6 +100,5 @@ class StartSummary:
 
     def _end_row(self, source: str | None) -> None:
         row = self._rows.pop(source, None)
-        if row is not None and row.starts >= _A_LOOP:
-            self.loops.append(row.loop(source))
-            self.within.append((source, row.numbers[0], row.numbers[-1]))
+        if row is not None and row.is_loop:
+            self.loops.append(row)

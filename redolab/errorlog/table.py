@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple
 
-from redolab.errorlog.kinds import CRASHED, DIED, SHUT_DOWN, STARTED_AGAIN, Event, Family, Stage
-from redolab.errorlog.recovery import Proof, Recovery, Row, Voice
+from redolab.errorlog.kinds import End, Event, Family, Stage, StartKind
+from redolab.errorlog.recovery import Proof, Recovery, Row, Told, Voice
 
 # 5.1 and before write an LSN as two 32-bit halves.
 _LSN = r"(?P<lsn>\d+(?: \d+)?)"
@@ -48,11 +49,9 @@ TABLE = (
             "[Hh]ighest supported file format",
         ),
         stage=_STARTING, each_once=True, witness=2, handler=Recovery.starts),
-    Row(Event.INIT, (
-            # Pools of transactions, 4 MiB each: the first at the start, further ones when all are in use (ut0pool.h,
-            # PoolManager::add_pool).
-            r"Number of (?:transaction )?pools: (?P<pools>\d+)",  # MySQL to 8.0, MariaDB
-        ),
+    # Pools of transactions, 4 MiB each: the first at the start, further ones when all are in use (ut0pool.h,
+    # PoolManager::add_pool).
+    Row(Event.INIT, (r"Number of (?:transaction )?pools: 1\s*$",),  # MySQL to 8.0, MariaDB
         stage=_STARTING, witness=2, handler=Recovery.starts),
     # --- what .ibd files there are
     Row(Event.TABLESPACES, ((r"Directories to scan ", _MYSQL),),  # 8.0
@@ -60,9 +59,12 @@ TABLE = (
     Row(Event.FILES_FOUND, ((r"Using \d+ threads? to scan (?P<of>\d+) tablespace files", _MYSQL),),  # fil0fil.cc
         stage=_STARTING, handler=Recovery.looks_at_files),
     Row(Event.FILES_CHECKED, ((r"(?P<thread>Thread# \d+) - Checked (?P<done>\d+)/\d+ files", _MYSQL),),
-        stage=_STARTING, handler=Recovery.checked_files),
+        stage=_STARTING,
+        handler=lambda start, said: start.files.checked(
+            said.told.value("thread") or "", said.told.number("done") or 0, said.at
+        )),
     Row(Event.TABLESPACES_DONE, ((r"Completed space ID check of \d+ files", _MYSQL),),
-        stage=_STARTING, handler=Recovery.has_looked_at_files),
+        stage=_STARTING, handler=lambda start, _: start.files.end()),
     Row(Event.TABLESPACES_READ, (r"Reading tablespace information from the \.ibd files",),  # to 5.6
         stage=_RECOVERING, proof=_CRASH, handler=Recovery.looks_at_files),
     Row(Event.DOUBLEWRITE, ("Restoring possible half-written data pages",),  # to 5.6, MariaDB to 10.1
@@ -108,7 +110,7 @@ TABLE = (
         ),
         stage=_RECOVERING, proof=Proof.WITH_PAGES, handler=Recovery.batch),
     Row(Event.BATCH_END, ("Apply batch completed",),
-        stage=_RECOVERING, handler=Recovery.batch_ends),
+        stage=_RECOVERING, handler=lambda start, said: start.redo.end_batch(said.moment, said.at)),
     Row(Event.TO_RECOVER, (
             (r"Starting (?P<which>final|a) batch to recover (?P<pages>\d+) pages", _MARIADB),  # to 10.10
             (r"To recover: (?:LSN (?P<upto>\d+)/\d+; )?(?P<pages>\d+) pages", _MARIADB),  # 10.6+
@@ -143,8 +145,7 @@ TABLE = (
     # Of an apply batch, 8.0 and later (log0recv.cc). `follow` leaves them out, as in the recoveries that it compares
     # with.
     Row(Event.PERCENT, ((r"\d{1,3}%\s*$", _MYSQL),)),
-    Row(Event.UNDO_OPENED, ((r"Opened \d+ existing undo tablespaces", _MYSQL),),  # 8.0, before it reads them
-        handler=Recovery.undo_opened),
+    Row(Event.UNDO_OPENED, ((r"Opened \d+ existing undo tablespaces", _MYSQL),)),  # 8.0, before it reads them
     # --- transactions that are prepared: nothing undoes them (trx0trx.cc, trx_resurrect, trx_recover_for_mysql)
     Row(Event.PREPARED, (
             r"Transaction (?P<prepared_trx>\d+) was in the XA prepared state",
@@ -155,16 +156,18 @@ TABLE = (
     Row(Event.BINARY_LOG, ("Recovering after a crash using ",),
         stage=_OPENED, proof=Proof.WITHOUT_NOTES, voice=_SERVER),
     Row(Event.XA_RECOVERY, (r"Starting (?:XA |table )?crash recovery\.\.\.",),  # at every verbosity, 8.0+ (MY-010229)
-        stage=_OPENED, proof=Proof.WITHOUT_NOTES, keeps_first=True, voice=_SERVER, handler=Recovery.decides_prepared),
+        stage=_OPENED, proof=Proof.WITHOUT_NOTES, keeps_first=True, voice=_SERVER),
     Row(Event.XA_RECOVERED, (r"(?:XA c|C)rash (?:table )?recovery finished\.\s*$",),  # MY-010232
         stage=_OPENED, proof=Proof.WITHOUT_NOTES, voice=_SERVER),
     # --- tablespaces are validated (dict0dict.cc)
     Row(Event.VALIDATED, (
             (r"\d+ ?threads? have validated (?P<done>\d+) out of (?P<of>\d+) tablespaces so far", _MYSQL),
         ),
-        handler=Recovery.validated_files),
+        handler=lambda start, said: start.files.validated(
+            said.told.number("done") or 0, said.told.number("of") or 0, said.at
+        )),
     Row(Event.ALL_VALIDATED, ((r"Scanned \d+ tablespaces\. Validated \d+", _MYSQL),),
-        handler=Recovery.has_looked_at_files),
+        handler=lambda start, _: start.files.end()),
     # --- open for use
     Row(Event.OPENED, (
             rf"(?P<version>\d[\w.-]*) started; log sequence number {_LSN}(?P<transaction>; transaction id \d+)?",
@@ -173,7 +176,7 @@ TABLE = (
         ),
         stage=_OPENED, once=True, handler=Recovery.opens),
     Row(Event.READY, (rf"{_PROGRAM}: ready for connections\.?(?:\s*Version: '(?P<version>[^']+)'(?P<vendor>.*))?",),
-        stage=_READY, once=True, voice=_SERVER, handler=Recovery.is_ready),
+        stage=_READY, once=True, voice=_SERVER, handler=Recovery.names),
     Row(Event.VERSION, ("Version: '(?P<version>[^']+)'(?P<vendor>.*)",),
         voice=_SERVER, handler=Recovery.names_late),
     # --- complaints that can go on for ever
@@ -181,12 +184,12 @@ TABLE = (
     ),
     # --- the end of a server
     Row(Event.SHUTDOWN, (r"(?:Starting shutdown\.\.\.|(?P<done>Shutdown completed; log sequence number))",),
-        ends=SHUT_DOWN),
+        ends=End.SHUT_DOWN),
     Row(Event.STOPPED, (rf"{_PROGRAM}: Shutdown complete(?: \(|\.?\s*$)",),
-        voice=_SERVER, ends=SHUT_DOWN, is_last=True),
+        voice=_SERVER, ends=End.SHUT_DOWN, is_last=True),
     Row(Event.SIGNAL, (rf"{_PROGRAM}(?:mysqld|mariadbd)(?:\.exe)? got (?P<signal>signal \d+|exception \w+)",),
-        voice=_SERVER, ends=f"{CRASHED} ({{signal}})"),
-    Row(Event.ASSERTION, ("Assertion failure(?:: | in )",), ends=CRASHED, is_quoted=True),
+        voice=_SERVER, ends=f"{End.CRASHED} ({{signal}})"),
+    Row(Event.ASSERTION, ("Assertion failure(?:: | in )",), ends=End.CRASHED, is_quoted=True),
     Row(Event.FATAL, ("Fatal error: ",),
         voice=_SERVER, ends="server gave up", is_quoted=True),
     Row(Event.ABORT, (
@@ -197,35 +200,27 @@ TABLE = (
         ends="server gave up"),
     # Lines of the script around the server; to 5.0 without its own name.
     Row(Event.STARTED_BY_SAFE, (r"(?:mysqld_safe Starting \S+ daemon with databases from |mysqld started\s*$)",),
-        ends=STARTED_AGAIN),
+        ends=End.STARTED_AGAIN),
     Row(Event.ENDED_BY_SAFE, (r"(?:mysqld_safe \S+ from pid file \S+|mysqld) ended\s*$",),
         ends="server ended", is_last=True),
     Row(Event.RESTARTED_BY_SAFE, (r"(?:mysqld_safe \S+|mysqld) restarted\s*$",),
-        ends=DIED, is_last=True),
+        ends=End.DIED, is_last=True),
     # --- starts that are to serve nobody
     Row(Event.WSREP_RECOVERED, (
             # In Percona XtraDB Cluster 8.0 and later, WSREP is a subsystem. A node that joins says "from storage"
             # too.
             r"(?:WSREP: |\[WSREP\] )Recovered position:? *(?P<position>[0-9a-f]{8}-[0-9a-f-]{27}:-?\d\S*)",
-        ), handler=Recovery.tells_position),
+        ), kind=StartKind.POSITION, outcome="recovered position {position}"),
     Row(Event.INITIALISING, (rf"{_PROGRAM}\(\S+ (?P<version>\d[^\s)]*)\) initializing of server in progress",),
-        stage=_STARTING, is_first=True, once=True, witness=1, voice=_SERVER, handler=Recovery.initialises),
+        stage=_STARTING, is_first=True, once=True, witness=1, voice=_SERVER, kind=StartKind.INITIALISE,
+        handler=Recovery.starts),
     Row(Event.INITIALISED, (rf"{_PROGRAM}\(\S+ (?P<version>\d[^\s)]*)\) initializing of server has completed",),
-        voice=_SERVER, handler=Recovery.has_initialised),
+        voice=_SERVER, kind=StartKind.INITIALISE, outcome="initialised"),
     Row(Event.BACKUP, ("(?:(?:xtra|maria)backup: )?Starting InnoDB instance for recovery",),
-        stage=_STARTING, witness=1, handler=Recovery.prepares_backup),
+        stage=_STARTING, witness=1, kind=StartKind.BACKUP, handler=Recovery.starts),
     Row(Event.BACKUP_DONE, ("(?:(?:xtra|maria)backup: |innobackupex: )?completed OK!",),
-        handler=Recovery.has_prepared_backup),
+        outcome="completed OK!"),
 )  # fmt: skip
-
-
-class Told(NamedTuple):
-    """Row of a message, the number of its text, the family that writes it, and the values in it."""
-
-    row: Row
-    text: int
-    family: Family | None
-    values: dict[str, str | None]
 
 
 class _Text(NamedTuple):
@@ -241,15 +236,17 @@ def _texts() -> list[_Text]:
         for each in row.texts:
             text, family = (each, None) if isinstance(each, str) else each
             found.append(_Text(row, family, re.compile(text, re.ASCII), re.sub(r"\(\?P<\w+>", "(?:", text)))
-    return found
+    # The path of a program, with which lines of the server begin, takes longer to rule out than a word.
+    return sorted(found, key=lambda each: each.row.voice is Voice.SERVER)
 
 
 _TEXTS = _texts()
-# All texts at once, each as the group whose number is its own: most lines say nothing, and one look must be
-# enough.
-_ANY = re.compile("|".join(f"({each.unnamed})" for each in _TEXTS), re.ASCII)
+# All texts at once: most lines say nothing, and one look must be enough. The empty group behind each has its number;
+# a group around it would have the text tried even where its first letter is another.
+_ANY = re.compile("|".join(f"(?:{each.unnamed})()" for each in _TEXTS), re.ASCII)
 
 
+@lru_cache(maxsize=256)
 def told_by(text: str) -> Told | None:
     """Return what a message tells, or None."""
     found = _ANY.match(text)
@@ -257,7 +254,7 @@ def told_by(text: str) -> Told | None:
         return None
     number = found.lastindex - 1
     row, family, pattern, _ = _TEXTS[number]
-    values = pattern.match(text)
+    values = pattern.match(text) if pattern.groups else None
     return Told(row, number, family, values.groupdict() if values else {})
 
 
@@ -271,14 +268,6 @@ class Near(IntEnum):
     """Lines of a backup program's."""
 
 
-class Needle(NamedTuple):
-    """Word that is quick to look for, and the pattern around it that makes its line one that matters."""
-
-    word: str
-    pattern: str
-    near: Near = Near.ANYTHING
-
-
 def _spaced(text: str) -> str:
     """Return a text as lines can have it: with more blanks than the record, and with what follows it on a web page."""
     return re.sub(r" (?![*+?{]|\\d\])", " +", text).replace(r"\s*$", r"\s*(?:<|$)")
@@ -287,22 +276,30 @@ def _spaced(text: str) -> str:
 _INNODB = "|".join(_spaced(each.unnamed) for each in _TEXTS if each.row.voice is not Voice.SERVER)
 # Every line that tells something holds one of these, whatever stands before it and also as JSON. InnoDB's own lines can
 # be most of a log (its page cleaner complains every second), so that there the text behind is looked at.
-NEEDLES = (
-    Needle("InnoDB", rf"InnoDB(?:(?![:\]] )|[:\]] +(?:{_INNODB}))"),
-    Needle("Percona XtraDB", "Percona XtraDB", Near.INNODB),
-    # A pattern that begins with its word is looked for as fast as that.
-    Needle("ecover", r"ecover(?:y(?:\.\.\.| +finished\.)|ing +after +a +crash +using )", Near.INNODB),
-    Needle("ERROR]", r"\[ERROR\]", Near.INNODB),
-    Needle(
-        "mysqld", r"mysqld(?:_safe \S+)? (?:restarted|ended|started|from pid file|daemon with databases)", Near.INNODB
-    ),
-    Needle("daemon with databases", "daemon with databases", Near.INNODB),
-    Needle("Recovered position", "Recovered position", Near.INNODB),
-    Needle("initializing of server has", "initializing of server has", Near.INNODB),
+NEEDLES: dict[Near, dict[str, str]] = {
+    Near.ANYTHING: {
+        "InnoDB": rf"InnoDB(?:(?![:\]] )|[:\]] +(?:{_INNODB}))",
+        "connections": ": +ready +for +connections",
+        " got ": " got (?:signal|exception) ",
+        " as process ": " as process ",
+        "MySQL Server - start": "MySQL Server - start",
+        ": Shutdown complete": ": Shutdown complete",
+    },
+    Near.INNODB: {
+        "Percona XtraDB": "Percona XtraDB",
+        # A pattern that begins with its word is looked for as fast as that.
+        "ecover": r"ecover(?:y(?:\.\.\.| +finished\.)|ing +after +a +crash +using )",
+        "ERROR]": r"\[ERROR\]",
+        "mysqld": r"mysqld(?:_safe \S+)? (?:restarted|ended|started|from pid file|daemon with databases)",
+        "daemon with databases": "daemon with databases",
+        "Recovered position": "Recovered position",
+        "initializing of server has": "initializing of server has",
+        "Version: '": "Version: '",
+    },
     # What a backup program says itself, and InnoDB's lines in it: xtrabackup 8.0 to 8.0.26 writes neither stamp nor
     # `InnoDB:`.
-    *(
-        Needle(word, re.escape(word), Near.BACKUP)
+    Near.BACKUP: {
+        word: re.escape(word)
         for word in (
             "backup: ",
             "Xtrabackup]",
@@ -318,23 +315,16 @@ NEEDLES = (
             "; log sequence number",
             "rolled back or cleaned up",
         )
-    ),
-    Needle("connections", ": +ready +for +connections"),
-    *(
-        Needle(word, re.escape(word))
-        for word in (
-            " as process ",
-            "MySQL Server - start",
-            "Version: '",
-            "got signal ",
-            "got exception ",
-            ": Shutdown complete",
-        )
-    ),
-)
-_COMPILED = tuple((needle.word, re.compile(needle.pattern, re.ASCII)) for needle in NEEDLES)
+    },
+}
+"""Word that is quick to look for → the pattern around it that makes its line one that matters."""
+_COMPILED = [(word, re.compile(each, re.ASCII)) for needles in NEEDLES.values() for word, each in needles.items()]
 
 
 def matters(text: str) -> bool:
     """Return True if a line may tell something."""
-    return any(word in text and pattern.search(text) for word, pattern in _COMPILED)
+    # A loop: nearly every line of a crash loop has the first word, and a generator would take longer than that.
+    for word, pattern in _COMPILED:  # noqa: SIM110
+        if word in text and pattern.search(text):
+            return True
+    return False

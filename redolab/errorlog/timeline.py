@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
 
 import msgspec
 
 from redolab.errorlog.kinds import Phase, StartKind
-
-ClockName = Literal["arrival", "log", "collector"]
+from redolab.errorlog.stamps import Clock
 
 
 class PhaseTime(msgspec.Struct, frozen=True):
@@ -31,13 +29,12 @@ class PhasePart(msgspec.Struct, frozen=True):
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     """A recovery.
 
-    `source`: the server as the collector of the log names it, None where it does not. `family`: mysql, percona or
-    mariadb; `version`: its number; None where the log does not tell.
+    `source`: the server as the collector of the log names it, None where it does not. `family` and `version` are None
+    where the log does not tell.
 
     `start`, `ready`, `end`: times of the server's first line, of ready, and of the end of the rollback too, as
-    stamped in the log, with the offset where the stamps have one. `clock`: source of the seconds, the best of: the
-    server's stamps ("log"), arrival of the lines at the lab, stamps of a collector (Docker, Kubernetes, journald);
-    `resolution`: step of that clock in seconds.
+    stamped in the log, with the offset where the stamps have one. `clock`: source of all seconds; `resolution`: its
+    step.
 
     `seconds_to_ready`: from `start` to `ready`; `seconds`: to `end`, the later of ready and of the completed
     rollback. Without the server's first line both count from the line that says that a recovery is needed.
@@ -46,12 +43,9 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
 
     `checkpoint_lsn`, `end_lsn`: bytes; `reached_lsn`: the last LSN that the recovery reported to have reached.
     `pages`: to recover, as the log says, summed over `batches` (a page can be in several); `transactions`, `rows`:
-    found to be rolled back or cleaned up; `rolled_back`: transactions reported as rolled back; `prepared`: found
-    prepared, for the binary log or XA COMMIT to decide.
+    found to be rolled back or cleaned up; `prepared`: found prepared, for the binary log or XA COMMIT to decide.
 
-    `parts`: of the phases, where lines of their own time them. `kind`: purpose of the server's start, or the prepare
-    of a backup. `complete`: True if the log holds the whole recovery, from the server's start to the end; `ended`:
-    its end in words.
+    `complete`: True if the log holds the whole recovery, from the server's start to the end.
     """
 
     source: str | None
@@ -60,7 +54,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     start: datetime | None
     ready: datetime | None
     end: datetime | None
-    clock: ClockName
+    clock: Clock
     resolution: float
     seconds_to_ready: float | None
     seconds: float | None
@@ -108,12 +102,6 @@ def as_json(timeline: Timeline) -> bytes:
     return msgspec.json.encode(timeline)[:-1] + b',"redo_bytes":' + redo + b"}"
 
 
-def to_json(timeline: Timeline) -> dict[str, Any]:
-    """Return the timeline as plain values, for JSON."""
-    plain: dict[str, Any] = msgspec.json.decode(as_json(timeline))
-    return plain
-
-
 class UndecidedStart(msgspec.Struct, frozen=True):
     """Start of which the log cannot tell whether it recovered: InnoDB's lines are lost, and nothing else is proof.
 
@@ -134,10 +122,9 @@ class FoundStart(msgspec.Struct, gc=False):
 
     `number`: of the record with which it begins, over the whole log; `source`: as for `Timeline`; `began`, `last`:
     time of its first and its last line, as stamped. `reached`: True if it reached its goal: the server took
-    connections, or a backup is prepared. `ended`: reason why no more lines of it follow, in words, with the error if
-    that is the reason; `shut_down`: True if the end was in order; `is_replaced`: True if the log shows no end, but
-    the next start; `ends_log`: True if its log ends with it. `recovery`: its timeline, if the log proves that it
-    recovered; `undecided`: if the log cannot tell.
+    connections, or a backup is prepared. `end`: reason why no more lines of it follow, as for a server; `ended`: the
+    same in words, with the error if that is the reason. `recovery`: its timeline, if the log proves that it recovered;
+    `undecided`: if the log cannot tell.
     """
 
     number: int
@@ -146,9 +133,7 @@ class FoundStart(msgspec.Struct, gc=False):
     began: datetime | None
     last: datetime | None
     reached: bool
+    end: str
     ended: str
-    shut_down: bool
-    is_replaced: bool
-    ends_log: bool
     recovery: Timeline | None = None
     undecided: UndecidedStart | None = None

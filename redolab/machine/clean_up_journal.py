@@ -65,13 +65,22 @@ class Journal:
         `mounted`: something will be mounted in it, and is unmounted first. Raises `InvalidInput` for a path outside
         the lab.
         """
+        with self.temporary(path, what, mounted=mounted) as entry:
+            self._take_away(entry)
+            yield
+
+    @contextmanager
+    def temporary(self, path: Path, what: str, *, mounted: bool = False) -> Iterator[Entry]:
+        """Remove `path`, which may exist already, after the block; if the lab is killed in it, the next command does.
+
+        Raises as `making`.
+        """
         note = self._note(path)
         entry = Entry(path=str(path), what=what, mounted=mounted, on=_users_mount(path))
         self._check_ours(entry)
         files.write_whole(note, msgspec.json.encode(entry))
         try:
-            self._take_away(entry)
-            yield
+            yield entry
         finally:
             try:
                 self._take_away(entry)

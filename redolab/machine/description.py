@@ -12,7 +12,6 @@ import psutil
 from redolab.machine import files, processes
 from redolab.machine.distribution import os_release
 from redolab.machine.facts import Disk, Machine
-from redolab.machine.processes import Command
 
 
 class _Lsblk(msgspec.Struct):
@@ -45,9 +44,9 @@ def read_machine(folder: Path) -> Machine:
         cpu=cpu_name(_read("/proc/cpuinfo"), platform.machine(), _product()),
         cores=len(re.findall(r"^processor\s*:", _read("/proc/cpuinfo"), re.MULTILINE)),
         memory=total_memory(),
-        kernel=_said("uname", "-sr"),
+        kernel=processes.said_by("uname", "-sr"),
         system=os_release().get("PRETTY_NAME", ""),
-        virtualisation=_said("systemd-detect-virt"),
+        virtualisation=processes.said_by("systemd-detect-virt"),
         disk=read_disk(folder),
     )
 
@@ -74,7 +73,7 @@ def read_disk(folder: Path) -> Disk:
     """Return the disk that holds a folder, or would hold it once the folder is made."""
     folder = files.there(folder)
     columns = ("SOURCE", "FSTYPE", "SIZE", "AVAIL", "OPTIONS")
-    said = _said(
+    said = processes.said_by(
         "findmnt",
         "--bytes",
         "--noheadings",
@@ -101,7 +100,9 @@ def read_disk(folder: Path) -> Disk:
 
 
 def _block_device(device: str) -> _Block | None:
-    said = _said("lsblk", "--json", "--output=NAME,MODEL,ROTA", device) if device.startswith("/dev/") else ""
+    said = (
+        processes.said_by("lsblk", "--json", "--output=NAME,MODEL,ROTA", device) if device.startswith("/dev/") else ""
+    )
     try:
         devices = msgspec.json.decode(said, type=_Lsblk).blockdevices
     except msgspec.DecodeError:
@@ -114,9 +115,3 @@ def _read(path: str) -> str:
         return Path(path).read_bytes().decode(errors="replace")
     except OSError:
         return ""
-
-
-def _said(*arguments: str) -> str:
-    if processes.which(arguments[0]) is None:
-        return ""
-    return processes.run(Command(arguments), check=False).out.strip()

@@ -25,6 +25,8 @@ SAYS = "This folder is redolab's: servers, datasets, crash images. 'redolab clea
 """Text of the mark, for people who find it."""
 OF_THE_FILE_SYSTEM = "lost+found"
 """A folder that file systems have from the start."""
+YES = "REDOLAB_YES"
+"""Environment variable that has the effect of `redolab clean --yes`."""
 _SHOWN = 3
 
 

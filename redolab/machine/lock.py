@@ -1,6 +1,6 @@
 """Locks of files, and the lab's own: two labs at once would spoil both measurements, and undo each other's work.
 
-Python's own library is enough for it: `redolab.remote.job` runs where nothing else is installed.
+Python's own library is enough for it: `redolab.machines.remote.job` runs where nothing else is installed.
 """
 
 from __future__ import annotations

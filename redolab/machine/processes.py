@@ -409,6 +409,11 @@ def which(program: str) -> Path | None:
     return Path(found) if found else None
 
 
+def said_by(*arguments: str) -> str:
+    """Return what a program prints, without blanks around it; empty if this machine lacks the program."""
+    return "" if which(arguments[0]) is None else run(Command(arguments), check=False).out.strip()
+
+
 def is_root() -> bool:
     """Return True if the lab runs as root."""
     return os.geteuid() == 0

@@ -29,6 +29,19 @@ class Moment(StrEnum):
     BESIDE_PAGES = "while pages were written and not yet flushed"
 
 
+class Cuts(StrEnum):
+    """Choice of the cuts of a recorded load."""
+
+    SAMPLED = "at random"
+    """At times drawn at random. Shares of these cuts are estimates."""
+    SEARCHED = "searched"
+    """At times at which a fault would show. Shares of these cuts mean nothing."""
+    KILLED = "killed"
+    """State that SIGKILL left beside the cuts, without a loss of power."""
+    MACHINE = "of the machine"
+    """Real cuts of a virtual machine's power, in runs of November 2026 alone."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnCut:
     """A cut, and the time at which it was in the load."""

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import msgspec
 
+from redolab.crash.records.recovery import Outcome
+from redolab.disks.profiles import Cache
 from redolab.errors import InvalidInput, LabError
 from redolab.machine import files
 from redolab.machine.processes import Command, run
@@ -13,9 +15,7 @@ from redolab.powercut.explaining import Explanation
 from redolab.powercut.ledger import Fault, LedgerVerdict, read_ledger
 from redolab.powercut.recorded import BASE, RECORDING, RecordedLoad
 from redolab.powercut.recording import read_recording
-from redolab.records.recovery import Outcome
 from redolab.servers.dialects import InstanceRequest
-from redolab.storage.profiles import Cache
 from redolab.workloads.data import TableCheck
 from redolab.workloads.ledger import NOTES, PARTS, LedgerWorkload
 

@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redolab.clock import now
-from redolab.crashes.dataset import make_dataset
+from redolab.crash.dataset import make_tables
+from redolab.disks.attaching import DISKS
+from redolab.disks.disk_model import DiskModel
+from redolab.disks.file_systems import MADE_BY
+from redolab.disks.lab_disk import LabDisk
+from redolab.disks.loop import make_file_system, mounted
+from redolab.disks.profiles import Cache
 from redolab.lab import Lab
 from redolab.machine import copies, files
 from redolab.powercut.images import share_blocks
@@ -17,17 +23,10 @@ from redolab.powercut.ledger import Ledger, read_ledger
 from redolab.powercut.recording import Recording, read_recording
 from redolab.powercut.replica import reading_as_replica
 from redolab.progress import Stage
-from redolab.records.dataset import DatasetSpec
 from redolab.servers.dialects import InstanceRequest
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
-from redolab.storage.attaching import DISKS
-from redolab.storage.disk_model import DiskModel
-from redolab.storage.file_systems import MADE_BY
-from redolab.storage.lab_disk import LabDisk
-from redolab.storage.loop import make_file_system, mounted
-from redolab.storage.profiles import Cache
-from redolab.units import GIB
+from redolab.units import GIB, MIB
 from redolab.workloads.data import Clients
 from redolab.workloads.ledger import NOTES, PARTS, LedgerWorkload
 
@@ -37,6 +36,7 @@ INSTANCE = "instance"
 """The instance's folder on the disk."""
 BASE, RECORDING = "base", "recording"
 """Names in the folder of a recorded load: the disk before the load, and the folder of the recorded requests."""
+_TABLES_SIZE = 16 * MIB
 _DISK_SIZE = GIB
 _ROOM_SIZE = 24 * GIB
 """Size in bytes of the lab disk whose files, themselves disks, share their blocks."""
@@ -85,7 +85,6 @@ class WantedLoad:
 
     server: InstalledServer
     workload: LedgerWorkload
-    dataset: DatasetSpec
     request: InstanceRequest
     clients: Clients
     seconds: float
@@ -103,7 +102,7 @@ def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage
     Raises `LabError`.
     """
     mountpoint, kept = room / "mounted", room / RECORDING
-    dataset = make_dataset(lab, lab.home, wanted.server, wanted.workload, wanted.dataset)
+    dataset = make_tables(lab, wanted.server, wanted.workload, _TABLES_SIZE)
     stage.say("making its disk")
     _make_disk(wanted, dataset.folder, room / "disk", mountpoint)
     share_blocks(room / "disk", room / BASE)

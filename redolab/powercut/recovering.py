@@ -12,19 +12,19 @@ from pymysql.connections import Connection
 from pymysql.constants import ER
 from pymysql.cursors import Cursor
 
+from redolab.crash.records.recovery import Outcome
+from redolab.crash.recovery.checked import CheckedRecovery, Checks, Prepared, recover_checked
+from redolab.disks.loop import mounted
+from redolab.disks.place import Place
 from redolab.lab import Lab
 from redolab.machine.processes import Command, run
 from redolab.powercut.images import disk_image
 from redolab.powercut.ledger import Found
 from redolab.powercut.recorded import CHECKS, INSTANCE, RecordedLoad, mount_options
 from redolab.powercut.states import DiskState, History
-from redolab.records.recovery import Outcome
-from redolab.recoveries.checked import CheckedRecovery, Checks, Prepared, recover_checked
 from redolab.servers.dialects import InstanceRequest
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import Instance
-from redolab.storage.loop import mounted
-from redolab.storage.place import Place
 from redolab.workloads.data import DATABASE, LedgerTables, Rows, TableCheck
 from redolab.workloads.ledger import ACCOUNTS, DEFINED, ENTRIES, INSERTED, LedgerWorkload, defined_rows
 

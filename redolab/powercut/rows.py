@@ -3,87 +3,91 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from redolab.powercut.cut_verdict import CutVerdict
+from redolab.powercut.cuts import Cuts
 from redolab.powercut.explaining import Explanation
-from redolab.powercut.ledger import Fault, LedgerVerdict, faults_of
+from redolab.powercut.ledger import Fault
 from redolab.report.labels import server_label
 from redolab.runs.store import Run
-from redolab.workloads.data import TableCheck
 
 if TYPE_CHECKING:
     import polars
 
+CELL = ("label", "trx_commit", "binlog", "variation")
+"""Columns of a server and its settings."""
+_COUNTS = ("lost", "seen_then_lost", "only_in_tables", "only_in_binary_log", "only_on_replica", "defining")
 _WORDS = 3
+"""Most ranges of lost sectors to list."""
 
 
-class _Cuts(StrEnum):
-    SAMPLED = "at random"
-    SEARCHED = "searched"
-    KILLED = "killed"
-    MACHINE = "of the machine"
-
-
-class _Cell(msgspec.Struct):
+class _Recording(msgspec.Struct):
     server: str
     trx_commit: int
     sync_binlog: int | None
     variation: str
+    recording: int
 
 
-class _State(msgspec.Struct):
-    hash: str
-    ledger: LedgerVerdict | None = None
-    failed: tuple[TableCheck, ...] = ()
-    explanation: Explanation | None = None
+class _Step(msgspec.Struct):
+    kind: Cuts
+
+
+class _Planned(msgspec.Struct):
+    step: _Step
+
+
+class _Plan(msgspec.Struct):
+    groups: tuple[_Recording, ...]
+    steps: tuple[_Planned, ...]
 
 
 class _Trial(msgspec.Struct):
-    cell: _Cell
     version: str
-    recording: int
-    cuts: _Cuts
-    verdicts: tuple[_State, ...]
+    verdicts: tuple[CutVerdict, ...]
 
 
 def power_cuts(runs: Sequence[Run]) -> polars.DataFrame:
     """Return a row for each crash state, in the order of measuring.
 
-    Columns: the configuration (`label`, `trx_commit`, `binlog` in words, `variation`), the `recording` and the `hash`
-    of the state's content. `cuts`: choice of the cut. Counts of transactions as in `LedgerVerdict`, null if the
-    server did not come up, and the faults: `is_lost`, `is_apart`, `is_broken`. `writes_lost` and `explained`: the
-    losses that cause the fault, if they were searched for.
+    Columns: the configuration (`label`, `trx_commit`, `sync_binlog`, also as `binlog` in words, and `variation`), the
+    `recording` and the `hash` of the state's content. `cuts`: choice of the cut. Counts of transactions as in
+    `LedgerVerdict`, null if the server did not come up, and the faults: `is_lost`, `is_apart`, `is_broken`.
+    `writes_lost` and `explained`: the losses that cause the fault, if they were searched for.
     """
     import polars as pl
 
-    rows = [
-        {
-            "run": run.name,
-            "server": trial.cell.server,
-            "label": server_label(trial.cell.server, trial.version),
-            "trx_commit": trial.cell.trx_commit,
-            "binlog": "off" if trial.cell.sync_binlog is None else f"sync_binlog={trial.cell.sync_binlog}",
-            "variation": trial.cell.variation,
-            "recording": f"{run.name} {trial.recording}",
-            "cuts": str(trial.cuts),
-            **_state(state),
-        }
-        for run in runs
-        for trial in (record.trial for record in run.trials(_Trial))
-        for state in trial.verdicts
-    ]
-    return pl.DataFrame(rows, infer_schema_length=None)
+    rows: list[dict[str, object]] = []
+    for run in runs:
+        plan = run.plan(_Plan)
+        for record in run.trials(_Trial):
+            group, trial = plan.groups[record.group], record.trial
+            of_trial: dict[str, object] = {
+                "run": run.name,
+                "server": group.server,
+                "label": server_label(group.server, trial.version),
+                "trx_commit": group.trx_commit,
+                "sync_binlog": group.sync_binlog,
+                "binlog": "off" if group.sync_binlog is None else f"sync_binlog={group.sync_binlog}",
+                "variation": group.variation,
+                "recording": f"{run.name} {group.recording}",
+                "cuts": str(plan.steps[record.position].step.kind),
+            }
+            rows += [{**of_trial, **_state(state)} for state in trial.verdicts]
+    # A column without any value would otherwise have no type.
+    types: dict[str, type[pl.DataType]] = {"seconds_back": pl.Float64, "explained": pl.String}
+    types |= dict.fromkeys([*_COUNTS, "sync_binlog", "writes_lost"], pl.Int64)
+    return pl.DataFrame(rows, schema_overrides=types, infer_schema_length=None)
 
 
-def _state(state: _State) -> dict[str, object]:
-    ledger, why, faults = state.ledger, state.explanation, faults_of(state.ledger, state.failed)
-    counts = ("lost", "seen_then_lost", "only_in_tables", "only_in_binary_log", "only_on_replica", "defining")
+def _state(state: CutVerdict) -> dict[str, object]:
+    ledger, why, faults = state.ledger, state.explanation, state.faults
     return {
         "hash": state.hash,
-        **{name: None if ledger is None else int(getattr(ledger, name)) for name in counts},
+        **{name: None if ledger is None else int(getattr(ledger, name)) for name in _COUNTS},
         "seconds_back": ledger.seconds_back if ledger is not None and ledger.lost else None,
         "misdefined": "" if ledger is None else ledger.misdefined,
         "is_lost": Fault.LOST in faults,
@@ -104,12 +108,12 @@ def _in_words(why: Explanation) -> str:
 
 
 def by_cell(cuts: polars.DataFrame) -> polars.DataFrame:
-    """Return a row for each server and its settings: how many states lost, how much, and what else was wrong."""
+    """Return a row for each configuration: the number of states that lost commits, the losses, and other faults."""
     import polars as pl
 
     lost = pl.col("lost").filter("is_lost")
     has_binlog = (pl.col("binlog") != "off").first()
-    return cuts.group_by("label", "trx_commit", "binlog", "variation", maintain_order=True).agg(
+    return cuts.group_by(*CELL, maintain_order=True).agg(
         pl.col("recording").n_unique().alias("recordings"),
         pl.len().alias("states"),
         pl.struct("recording", "hash").n_unique().alias("distinct"),
@@ -122,4 +126,50 @@ def by_cell(cuts: polars.DataFrame) -> polars.DataFrame:
         pl.when(has_binlog).then(pl.col("is_apart").sum()).alias("binary log apart"),
         pl.col("is_broken").sum().alias("broken"),
         pl.col("defining").sum().alias("while a table was defined"),
+    )
+
+
+def sigkills(every: polars.DataFrame) -> polars.DataFrame:
+    """Return a row for each server and value of trx_commit: losses after SIGKILL of the same loads."""
+    import polars as pl
+
+    return (
+        every.filter(cuts="killed")
+        .group_by("label", "trx_commit", maintain_order=True)
+        .agg(
+            pl.len().alias("kills"),
+            pl.col("is_lost").sum().alias("that lost"),
+            pl.col("seconds_back").max().alias("seconds back, most"),
+            pl.col("is_broken").sum().alias("broken"),
+        )
+    )
+
+
+def read_by_replicas(cuts: polars.DataFrame) -> polars.DataFrame:
+    """Return a row for each configuration: transactions that a replica had read and the recovered server lacks."""
+    import polars as pl
+
+    more = pl.col("only_on_replica").filter(pl.col("only_on_replica") > 0)
+    return (
+        cuts.filter(variation="replica")
+        .group_by(*CELL[:3], maintain_order=True)
+        .agg(
+            pl.len().alias("states"),
+            more.len().alias("a replica had more"),
+            more.median().round().cast(pl.Int64).alias("transactions, median"),
+            more.max().alias("most"),
+        )
+    )
+
+
+def lost_writes(states: polars.DataFrame) -> polars.DataFrame:
+    """Return a row for each explained state: its faults, and the fewest lost writes that cause one."""
+    import polars as pl
+
+    faults = [pl.when(f"is_{fault}").then(pl.lit(fault)) for fault in ("broken", "lost", "apart")]
+    return states.drop_nulls("explained").select(
+        *CELL,
+        pl.concat_str(faults, separator=", ", ignore_nulls=True).alias("what"),
+        pl.col("writes_lost").alias("lost writes"),
+        pl.col("explained").alias("that do it"),
     )

@@ -19,8 +19,8 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from redolab.disks.profiles import VOLATILE, Cache
 from redolab.powercut.recording import Event, Recording
-from redolab.storage.profiles import VOLATILE, Cache
 
 SECTOR = 512
 """Bytes that are never torn."""

@@ -52,7 +52,7 @@ def _median_between(values: Sequence[float], ends: tuple[float, float], places: 
 
 def interval_of_median(values: Sequence[float]) -> tuple[float, float] | None:
     """Return the 95 % interval of the median; None for fewer than six values."""
-    from redolab.models.intervals import median_interval
+    from redolab.report.intervals import median_interval
 
     return median_interval(values) if len(values) >= _FEWEST else None
 

@@ -13,7 +13,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from redolab.report.numbers import NONE
+
 R = TypeVar("R")
+T = TypeVar("T")
 _MOST_TURNED = 4
 PAGE = 240
 """Most characters of a line if there is no terminal."""
@@ -62,9 +65,11 @@ class ReportTable:
         right.
         """
         shared = [
-            column.shared(column.cell(rows[0]))
+            column.shared(cell)
             for column in columns
-            if column.shared is not None and _is_shared(rows, column)
+            if column.shared is not None
+            and _is_shared(rows, column)
+            and (cell := column.cell(rows[0])) not in ("", NONE)
         ]
         kept = [column for column in columns if column.shared is None or not _is_shared(rows, column)]
         spare = [column for column in kept if column.spare]
@@ -138,6 +143,11 @@ def _is_shared(rows: Sequence[R], column: Column[R]) -> bool:
 def number(value: float | None) -> str:
     """Return a number with two places, or a dash."""
     return "–" if value is None else f"{value:.2f}"
+
+
+def known(value: T | None, words: Callable[[T], str]) -> str:
+    """Return a value in words, or a dash if it is not known."""
+    return "–" if value is None else words(value)
 
 
 def write_tables(folder: Path, name: str, answer: str, tables: Sequence[ReportTable]) -> None:

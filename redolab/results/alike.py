@@ -1,4 +1,4 @@
-"""Recoveries and loads of runs, each with its comparison key (`redolab.records.alike`)."""
+"""Recoveries and loads of runs, each with its comparison key (`redolab.results.comparison_key`)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import msgspec
 
+from redolab.crash.records.crash import CrashImage
+from redolab.crash.records.recovery import RecoveryTrial
+from redolab.disks.profiles import StorageProfile
 from redolab.errors import LabError
 from redolab.machine.machine_class import MachineClass, machine_classes
-from redolab.records.alike import Alike, StorageKey, alike, storage_key
-from redolab.records.crash import CrashImage
-from redolab.records.recovery import RecoveryTrial
+from redolab.results.comparison_key import Alike, StorageKey, alike, storage_key
 from redolab.results.crashes import crashes_of
 from redolab.results.recoveries import Recovery, recoveries_of
 from redolab.runs.machines import machines_of
 from redolab.runs.schema import TrialRecord
 from redolab.runs.store import Run
-from redolab.storage.profiles import StorageProfile
 
 
 @dataclass(frozen=True, slots=True)

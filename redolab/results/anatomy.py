@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import scipy
 
-from redolab.models.intervals import SHARE, stand_together
-from redolab.results.measured import measured
+from redolab.report.intervals import SHARE, stand_together
+from redolab.results.alike import Keyed, keyed_recoveries
+from redolab.results.comparable import comparable
+from redolab.results.measured import DISKS, by_age, measured
 from redolab.runs.machines import identity_of
 from redolab.runs.pages import measured_runs
+from redolab.runs.store import Run
 from redolab.units import format_size
 
 if TYPE_CHECKING:
@@ -23,16 +26,20 @@ BASELINE = "baseline"
 _PHASES = ("discover", "scan", "apply", "open", "accept", "start")
 _FEWEST = 2
 """Fewest crashes for a spread."""
+_BASELINE = ("label", "age", "storage", "disk", "log_base", "dataset_bytes_base", "filled_to_base")
+_MACHINE = ("identity", "cpu", "cores")
 Row = Mapping[str, Any]
 
 
-class _Case(msgspec.Struct):
+class Case(msgspec.Struct):
+    """One thing that was changed of the baseline, and to what."""
+
     factor: str
     level: str
 
 
 class _Step(msgspec.Struct):
-    step: _Case
+    step: Case
 
 
 class _Plan(msgspec.Struct):
@@ -57,6 +64,28 @@ def measured_cases(*folders: str) -> polars.DataFrame:
     )
 
 
+def cases_of(run: Run) -> polars.DataFrame:
+    """Return the recoveries of one run of the anatomy, as `measured_cases` does. Raises `LabError`."""
+    recoveries, steps = keyed_recoveries([run]), run.plan(_Plan).steps
+    return as_cases([(each, steps[each.record.position].step) for each in recoveries])
+
+
+def as_cases(recoveries: Sequence[tuple[Keyed, Case]]) -> polars.DataFrame:
+    """Return recoveries, each with the case that it is of, as `effects` takes them."""
+    import polars as pl
+
+    if not recoveries:
+        return pl.DataFrame()
+    return by_age(
+        comparable([each for each, _ in recoveries]).with_columns(
+            factor=pl.Series([case.factor for _, case in recoveries]),
+            level=pl.Series([case.level for _, case in recoveries]),
+            log=pl.col("log_size_bytes"),
+            disk=pl.col("storage").replace(DISKS),
+        )
+    )
+
+
 def effects(cases: polars.DataFrame) -> polars.DataFrame:
     """Return a row for each level against the baseline of its server on its storage.
 
@@ -67,26 +96,18 @@ def effects(cases: polars.DataFrame) -> polars.DataFrame:
     """
     import polars as pl
 
+    if cases.is_empty():
+        return cases
     base = cases.filter(factor=BASELINE)
     made = base.group_by("run", "label", "storage").agg(
         pl.col("log", "dataset_bytes", "filled_to").first(), day=pl.col("started").min().dt.date()
     )
     known = cases.join(made, maintain_order="left", on=["run", "label", "storage"], suffix="_base")
-    by_baseline = known.group_by(
-        "label",
-        "age",
-        "storage",
-        "disk",
-        "log_base",
-        "dataset_bytes_base",
-        "filled_to_base",
-        "identity",
-        maintain_order=True,
-    )
+    by_baseline = known.group_by(*_BASELINE, *_MACHINE, "crash_kind", maintain_order=True)
     groups = [(key, own.to_dicts()) for key, own in by_baseline]
     spread = _spread([_logarithms(_of(own, BASELINE, BASELINE)) for _, own in groups])
     rows: list[dict[str, Any]] = []
-    for (label, age, storage, disk, log, dataset, filled_to, _), own in groups:
+    for (label, age, storage, disk, log, dataset, filled_to, *_), own in groups:
         cell = _effects(own, spread)
         if cell:
             day = min(row["day"] for row in own)
@@ -127,10 +148,11 @@ def _effect(
         return {**found, "ready": ready, **unknown, "chance": math.nan}
     change = math.log(ready / base_ready)
     reach, chance = _certainty(change, logarithms, of_base, spread)
+    told, told_of_base = _told(rows), _told(base)
     differences = {
         phase: now - before
         for phase in _PHASES
-        if (now := _mean(rows, f"{phase}_s")) is not None and (before := _mean(base, f"{phase}_s")) is not None
+        if (now := _mean(told, f"{phase}_s")) is not None and (before := _mean(told_of_base, f"{phase}_s")) is not None
     }
     return {
         **found,
@@ -180,6 +202,11 @@ def _spread(baselines: Iterable[Mapping[str, float]]) -> tuple[float, int]:
 
 def _of(rows: Iterable[Row], factor: str, level: str) -> list[Row]:
     return [row for row in rows if (row["factor"], row["level"]) == (factor, level)]
+
+
+def _told(rows: Iterable[Row]) -> list[Row]:
+    """Return the recoveries with all their phases: a log that ends before the server was ready has only some."""
+    return [row for row in rows if row["ready_s"] is None or row["start_s"] is not None]
 
 
 def _logarithms(rows: Iterable[Row]) -> dict[str, float]:

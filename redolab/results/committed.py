@@ -9,30 +9,36 @@ from redolab.runs.store import Run
 
 RECOVERY_PAGES = ("model", "generations", "recovery", "stuck", "anatomy", "production")
 """Pages of results whose runs are recoveries on host A."""
-HOST_B, HOST_C, HOST_D, HOST_F = "host-b", "host-c", "host-d", "host-f"
+HOST_B, HOST_C, HOST_D, HOST_F, HOST_G = "host-b", "host-c", "host-d", "host-f", "host-g"
 """Folders of runs on one host each.
 
-Host B, of the same description as A, takes twice as long, host F 1.3 to 2.6 times; host D has another processor. They are
-predicted, and never learned from. Host C is as fast as A, and is learned from.
+Host B, of the same description as A, takes twice as long, host F 1.2 to 2.5 times as long as C; host D has another
+processor. They are predicted, and never learned from. Host C is as fast as A, and is learned from. The crashes of host G,
+on disks and under a load that no other run has, are predicted as well, and lists of terms are compared on them
+(benchmarks/terms.py).
 """
 READ_THREADS = "read-threads"
 """Folder of recoveries with several numbers of read threads, on host F.
 
 How many got stuck is learned from them, their times are not: read threads are no term of the model.
 """
+MEMORY = "memory"
+"""Folder of recoveries beside other programs, on host H: their memory counts, their times do not."""
 HOSTS = {
     **dict.fromkeys((*RECOVERY_PAGES, "inflation", "following"), "A"),
     **dict.fromkeys((HOST_B, "storage"), "B"),
     HOST_C: "C",
     HOST_D: "D",
     **dict.fromkeys((HOST_F, READ_THREADS), "F"),
+    HOST_G: "G",
+    MEMORY: "H",
 }
 """Folder of data/measured → its host, where all of it is of one (data/measured/README.md)."""
-OTHER_MACHINES = (HOST_B, HOST_C, HOST_F, HOST_D)
+OTHER_MACHINES = (HOST_B, HOST_C, HOST_F, HOST_D, HOST_G)
 LEARNED_FROM = (*RECOVERY_PAGES, HOST_C)
 FOLLOWED = ("following", *LEARNED_FROM, "throughput", "settings", HOST_B, HOST_D, "storage", "source")
 """Folders of the recoveries that `redolab follow` compares one with, and is judged on, each by other runs."""
-NEVER_LEARNED_FROM = (HOST_B, "storage", HOST_F, HOST_D)
+NEVER_LEARNED_FROM = (HOST_B, "storage", HOST_F, HOST_D, HOST_G)
 FIRST_MACHINE = "host A"
 
 

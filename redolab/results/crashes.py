@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from redolab.counters import Sample
+from redolab.crash.records.crash import MARK, SAMPLES, CrashImage, decoded_image
 from redolab.errors import LabError
-from redolab.records.crash import MARK, SAMPLES, CrashImage, decoded_image
 from redolab.results.series import read_samples
 from redolab.runs.store import Run
+from redolab.servers.redo_counters import Sample
 
 CRASHES = "crashes"
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import scipy
 
-from redolab.models.intervals import SHARE, Estimate, Ratio, connected, ratios, spread_within
-from redolab.models.plateau import Plateau, plateau
-from redolab.records.alike import Alike
-from redolab.records.dataset import DatasetSpec
-from redolab.records.kill_rule import KillRule
+from redolab.crash.records.dataset import DatasetSpec
+from redolab.crash.records.kill_rule import KillRule
+from redolab.report.intervals import SHARE, Estimate, Ratio, connected, ratios, spread_within
+from redolab.results.comparison_key import Alike, Field
 from redolab.results.loads import Load, settings_in_words
+from redolab.results.plateau import Plateau, plateau
 
 _EQUAL = 0.75
 """Share of the measured seconds that two loads must have in common: throughput changes in the course of a load."""
@@ -92,10 +92,6 @@ class LoadSeries:
     """True if blocks lack some sizes: throughput is then as it would have been in the blocks of the smallest log."""
 
 
-LOG_SIZE = "spec.instance.log_size"
-"""Part of the comparison key in which the loads of a series differ."""
-
-
 def load_series(loads: Sequence[Load]) -> list[LoadSeries]:
     """Return the series of these loads, in the order of their first measurement.
 
@@ -104,7 +100,7 @@ def load_series(loads: Sequence[Load]) -> list[LoadSeries]:
     # Machines of one class with names of their own, as workers of a cluster, are separate in tables.
     by_machine: dict[tuple[str, Alike], list[Load]] = defaultdict(list)
     for load in loads:
-        by_machine[load.machine, load.key.but(LOG_SIZE)].append(load)
+        by_machine[load.machine, load.key.ignoring(Field.LOG_SIZE)].append(load)
     return [
         _series([load for load in of_kind if load.image.spec.instance.log_size in sizes])
         for of_kind in by_machine.values()

@@ -6,11 +6,14 @@ import itertools
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from redolab.counters import Sample
 from redolab.machine.facts import MachineSample
-from redolab.models.capacity import RedoCapacity
-from redolab.models.intervals import Estimate, batch_means
+from redolab.report.intervals import Estimate, batch_means
+from redolab.report.quantities import Quantity
+from redolab.servers.redo_capacity import RedoCapacity
+from redolab.servers.redo_counters import Sample
+from redolab.units import KIB
 from redolab.workloads.data import WorkloadMoment
 
 STALLED = 0.1
@@ -41,38 +44,38 @@ class LoadFigures:
     commits: Estimate
     new_orders: Estimate | None
     """New-Order transactions a second of TPC-C; 60 times that is NOTPM."""
-    errors: float
+    errors: Annotated[float, Quantity("failed/s", places=1)]
     """Transactions that failed, a second."""
-    latency_95_ms: float | None
+    latency_95_ms: Annotated[float | None, Quantity("p95", "ms", 1)]
     """Median of the seconds' 95th percentiles."""
-    worst_latency_ms: float | None
+    worst_latency_ms: Annotated[float | None, Quantity("worst p95", "ms", 0)]
     """Highest of the seconds' 95th percentiles."""
-    worst_second: float
+    worst_second: Annotated[float, Quantity("slowest second", "%", 0, 100)]
     """Lowest throughput of a second, as a share of the median."""
-    stalled: int
+    stalled: Annotated[int, Quantity("stalls", "s", 0)]
     """Number of seconds with less than `STALLED` of the median."""
-    age_share: float | None
+    age_share: Annotated[float | None, Quantity("age", "%", 0, 100)]
     """Mean checkpoint age, as a share of the age at which statements wait."""
-    highest_age_share: float | None
+    highest_age_share: Annotated[float | None, Quantity("highest age", "%", 0, 100)]
     redo_per_second: float | None
     """Redo a second by LSN, in bytes."""
-    pages_flushed: float | None
+    pages_flushed: Annotated[float | None, Quantity("pages/s", places=0)]
     """Pages flushed a second."""
-    log_waits: int | None
+    log_waits: Annotated[int | None, Quantity("log waits", places=0)]
     fillings: float | None
     """Number of times the log was filled since the load began: redo over the age at which statements wait."""
     measured_fillings: float | None
     """Number of times the log was filled in the window."""
-    redo_per_commit: float | None
-    log_per_commit: float | None
+    redo_per_commit: Annotated[float | None, Quantity("redo", "KiB", 1, 1 / KIB)]
+    log_per_commit: Annotated[float | None, Quantity("os_log_written", "KiB", 1, 1 / KIB)]
     """Bytes of `Innodb_os_log_written`."""
-    pages_per_commit: float | None
+    pages_per_commit: Annotated[float | None, Quantity("pages", "KiB", 1, 1 / KIB)]
     """Bytes of flushed pages, without the doublewrite buffer."""
-    device_per_commit: float | None
+    device_per_commit: Annotated[float | None, Quantity("device", "KiB", 1, 1 / KIB)]
     """Bytes of all writes to the device."""
-    device_busy: float | None
+    device_busy: Annotated[float | None, Quantity("device busy", "%", 0, 100)]
     """Share of the time in which the device was busy."""
-    cpu_share: float | None
+    cpu_share: Annotated[float | None, Quantity("CPUs busy", "%", 0, 100)]
     """Share of all CPUs that the server, its clients and everything else used."""
 
     @property

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redolab.counters import Sample
-from redolab.records.alike import Alike
-from redolab.records.crash import MACHINE, WORKLOAD, CrashImage, CrashSpec
-from redolab.records.kill_rule import KillRule
+from redolab.crash.records.crash import MACHINE, WORKLOAD, CrashImage, CrashSpec
+from redolab.crash.records.kill_rule import KillRule
 from redolab.results.alike import Keys
+from redolab.results.comparison_key import Alike
 from redolab.results.crashes import crashes_of, samples_of, story_folder
 from redolab.results.load_figures import LoadFigures, load_figures
 from redolab.results.recoveries import Recovery, recoveries_of
 from redolab.results.series import read_machine_samples, read_moments
 from redolab.runs.machines import machines_of
 from redolab.runs.store import Run
+from redolab.servers.redo_counters import Sample
 from redolab.workloads.data import WorkloadMoment
 
 _MEASURED = 2 / 3
@@ -37,6 +37,22 @@ class Load:
     samples: Sequence[Sample]
     figures: LoadFigures
     recoveries: Sequence[Recovery]
+
+    @property
+    def storage(self) -> str:
+        """Name of the storage profile under the load and its recoveries."""
+        return self.image.spec.storage
+
+    @property
+    def late_share(self) -> float | None:
+        """Largest share of simulator overruns of the load and its recoveries; None if the disk is not simulated."""
+        shares = [self.image.late_share, *(each.trial.late_share for each in self.recoveries)]
+        return max((each for each in shares if each is not None), default=None)
+
+    @property
+    def decided_by(self) -> None:
+        """Figures of the disk that decided the times; None: any may have."""
+        return
 
     @property
     def buffered(self) -> bool:

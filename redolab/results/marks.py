@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from redolab.disks.figures import OFF
+from redolab.disks.table import disk_dictionaries, disks_table, marks
 from redolab.report.table import ReportTable
+from redolab.results.bound import Bound
 from redolab.results.storages import storages_of
 from redolab.runs.machines import machines_of
 from redolab.runs.store import Run
-from redolab.storage.figures import OFF
-from redolab.storage.table import disk_dictionaries, disks_table, marks
 
 MARK = "!"
 Off: TypeAlias = Mapping[tuple[str, str], Mapping[str, str]]
 """(machine, storage) → column of fio's figures that was not as asked → words on it."""
+_DECIDED_BY: Mapping[str, Collection[str]] = {
+    Bound.SCAN: ("sequential_mb_s",),
+    Bound.RANDOM_READS: ("read_us", "queued_reads_per_s"),
+    # fio asks for no queued writes: a limit on requests shows in its queued reads.
+    Bound.WRITES: ("write_us", "queued_reads_per_s"),
+}
+"""Bound of a recovery → the figures of its disk that decide its time (`redolab.disks.figures`)."""
 
 
 class OnStorage(Protocol):
@@ -40,6 +49,22 @@ class OnStorage(Protocol):
     @property
     def decided_by(self) -> Collection[str] | None:
         """Columns of the disk's figures that decided its time; None if any of them may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class StorageUse:
+    """An `OnStorage` of a row that is no object of its own."""
+
+    machine: str
+    storage: str
+    late_share: float | None
+    buffered: bool
+    decided_by: Collection[str] | None = None
+
+
+def decided_by(bound: str | None) -> Collection[str] | None:
+    """Return the columns of the disk's figures that decide a time bound by this; None if any of them may."""
+    return None if bound is None else _DECIDED_BY.get(bound, ())
 
 
 def marks_of(runs: Sequence[Run]) -> Off:

@@ -1,4 +1,4 @@
-"""Committed runs as frames, for the notebooks of the pages of results."""
+"""Runs as frames: committed ones for the notebooks of the pages of results, and what a table says of recoveries."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import redolab
-from redolab.models.bound import bound_by
-from redolab.models.intervals import chances, ratios
+from redolab.crash.records.recovery import DISTURBED, DISTURBED_SHARE
 from redolab.project import PROJECT
-from redolab.records.recovery import DISTURBED, DISTURBED_SHARE
+from redolab.report.intervals import chances, ratios
 from redolab.report.labels import server_label
+from redolab.results.bound import bound_by
 from redolab.results.committed import HOSTS
-from redolab.results.gains import load_series
-from redolab.results.loads import found_in
 from redolab.runs.pages import measured_runs
 from redolab.servers.dialects import Version
 
@@ -50,18 +48,28 @@ def measured(*folders: str, experiment: str = "recovery") -> polars.DataFrame:
         for folder in folders
     ]
     trials = pl.concat(frames, how="diagonal_relaxed")
-    servers = trials.select("server", "version").unique().rows()
-    by_age = {server: place for place, server in enumerate(sorted(servers, key=_family_and_age))}
-    server = pl.struct("server", "version")
     short = {
         "log": pl.col("log_size_bytes"),
         "pool": pl.col("buffer_pool_bytes"),
         "disk": pl.col("storage").replace(DISKS),
     }
+    return by_age(
+        trials.with_columns(
+            **{name: column for name, column in short.items() if column.meta.root_names()[0] in trials.columns}
+        )
+    )
+
+
+def by_age(trials: polars.DataFrame) -> polars.DataFrame:
+    """Return trials sorted by the `age` of their servers, MySQL before MariaDB, old versions first, with their `label`."""
+    import polars as pl
+
+    servers = trials.select("server", "version").unique().rows()
+    ages = {server: place for place, server in enumerate(sorted(servers, key=_family_and_age))}
+    server = pl.struct("server", "version")
     return trials.with_columns(
-        **{name: column for name, column in short.items() if column.meta.root_names()[0] in trials.columns},
         label=server.map_elements(lambda each: server_label(*each.values()), pl.String),
-        age=server.map_elements(lambda each: by_age[tuple(each.values())], pl.Int64),
+        age=server.map_elements(lambda each: ages[tuple(each.values())], pl.Int64),
     ).sort("age", maintain_order=True)
 
 
@@ -110,7 +118,8 @@ def beside_baseline(
             }
             for name, ratio in found.items()
         ]
-    return pl.DataFrame(rows, infer_schema_length=None)
+    schema: dict[str, Any] = {name: trials.schema[name] for name in (*by, treatment)}
+    return pl.DataFrame(rows, schema | dict.fromkeys(("change", "low", "high", "chance"), pl.Float64))
 
 
 def _family_and_age(server: tuple[str, str]) -> tuple[bool, Version]:
@@ -153,41 +162,12 @@ _BOUND = (
 )
 
 
-def compared_loads(folder: str) -> polars.DataFrame:
-    """Return the loads of a folder of data/measured by the image of their crash, with the gain of a larger log.
-
-    Loads that differ in the log alone are one `series`. `rate` is the throughput of all loads with one size, and `gain`
-    its relative difference from the smallest, both with 95 % intervals. `is_typical`: the load has the median
-    throughput.
-    """
-    import polars as pl
-
-    rows = [
-        {
-            "series": number,
-            "image": load.image.name,
-            "is_typical": load is cell.typical,
-            "rate": cell.rate.mean,
-            "rate_low": cell.rate.low,
-            "rate_high": cell.rate.high,
-            "gain": gain.change if gain else None,
-            "gain_low": gain.low if gain else None,
-            "gain_high": gain.high if gain else None,
-        }
-        for number, series in enumerate(load_series(found_in(measured_runs(folder)).loads))
-        for cell in series.cells
-        for gain in [series.gains.get(cell.log_size)]
-        for load in cell.loads
-    ]
-    return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def typical(recoveries: polars.DataFrame, *by: str) -> polars.DataFrame:
+def typical(recoveries: polars.DataFrame, *by: str, **more: polars.Expr) -> polars.DataFrame:
     """Return a row for each server and combination of `by`: all `ready` seconds, and details of the median recovery.
 
     Details are its phases in seconds (`scan_s`, `apply_s`, and `other_s`), apply `batches`, `redo` in bytes,
     `dirty_pages`, and the resource it was `bound` by. `n` of `of` are ready; `late` is the largest share of simulator
-    overruns.
+    overruns. `more` are further columns, over all recoveries of a row.
     """
     import polars as pl
 
@@ -195,7 +175,7 @@ def typical(recoveries: polars.DataFrame, *by: str) -> polars.DataFrame:
     known = recoveries.with_columns(
         other_s=other,
         redo=pl.coalesce("redo_bytes", "checkpoint_age_bytes"),
-        bound=pl.struct(_BOUND).map_elements(_bound, pl.String),
+        bound=pl.struct(_BOUND).map_elements(bound_of, pl.String),
     )
     nearest = (
         pl.exclude("label", *by)
@@ -209,10 +189,12 @@ def typical(recoveries: polars.DataFrame, *by: str) -> polars.DataFrame:
         of=pl.len(),
         late=pl.col("late_share").max(),
         began=pl.col("started").min(),
+        **more,
     )
 
 
-def _bound(row: Mapping[str, Any]) -> str | None:
+def bound_of(row: Mapping[str, Any]) -> str | None:
+    """Return what a recovery was bound by; None where its disk or the CPUs were not measured."""
     if any(row[name] is None for name in _BOUND):
         return None
     bound = bound_by(
@@ -230,8 +212,13 @@ def _bound(row: Mapping[str, Any]) -> str | None:
 
 def undisturbed(recoveries: polars.DataFrame) -> polars.DataFrame:
     """Return the recoveries during which neither other programs nor the host took much of the CPUs."""
+    return recoveries.filter(~disturbed())
+
+
+def disturbed() -> polars.Expr:
+    """Return the expression that is true of a recovery while others, or the host, took much of the CPUs."""
     import polars as pl
 
     taken = pl.col("others_cpu_s").fill_null(0.0) + pl.col("steal_s").fill_null(0.0)
     allowed = pl.max_horizontal(pl.lit(DISTURBED), DISTURBED_SHARE * pl.col("cores") * pl.col("ready_s"))
-    return recoveries.filter((taken <= allowed).fill_null(True))
+    return (taken > allowed).fill_null(False)

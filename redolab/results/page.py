@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from redolab.report.plots import plt
+from redolab.report.plots import head, plt
+from redolab.report.table import SCREEN, ReportTable
+from redolab.report.table import Column as ReportColumn
 from redolab.units import KIB, format_size
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 _UNKNOWN = "–"
 _INDENTED = re.compile(r"\n +")
+_MARGIN = 0.15
+"""Inches around a picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,28 @@ def table(frame: polars.DataFrame, *columns: str | Column) -> Prose:
     return Prose("\n".join(f"| {' | '.join(line)} |" for line in lines))
 
 
+def report_table(
+    title: str, frame: polars.DataFrame, notes: Sequence[str] = (), spare: Sequence[str] = (), widest: int = SCREEN
+) -> ReportTable:
+    """Return a frame as a table of a report, with the titles and values of `table`.
+
+    Words that all rows share stand above the table. The columns in `spare` are left out first if it is too wide.
+    """
+
+    def column(each: Column) -> ReportColumn[Mapping[str, Any]]:
+        is_number = frame.schema[each.name].is_numeric()
+        return ReportColumn(
+            each.title,
+            lambda row: each.written(row[each.name]),
+            right=is_number,
+            shared=None if is_number else f"{each.title} {{}}".format,
+            spare=each.name in spare,
+        )
+
+    columns = [column(_column(name, frame.schema)) for name in frame.columns]
+    return ReportTable.brief(title, list(frame.iter_rows(named=True)), columns, notes, widest)
+
+
 def _column(name: str, schema: Mapping[str, polars.DataType]) -> Column:
     kind = schema[name]
     how = ",d" if kind.is_integer() else ".2f" if kind.is_float() else "s"
@@ -125,12 +151,16 @@ def words(values: Sequence[object]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def picture(name: str, figure: Figure, alt: str) -> Picture:
-    """Show a figure, and close it."""
+def picture(name: str, figure: Figure, alt: str, finding: str) -> Picture:
+    """Show a figure under its finding, in one sentence, and close it.
+
+    It has a margin: on a dark page a picture is a white card.
+    """
+    head(figure, finding, "")
     for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)
     drawn = io.StringIO()
-    figure.savefig(drawn, format="svg", metadata={"Date": None})
+    figure.savefig(drawn, format="svg", metadata={"Date": None}, bbox_inches="tight", pad_inches=_MARGIN)
     plt.close(figure)
     # A code host shows no notebook that is much larger than half a megabyte.
     return Picture(name, alt, _INDENTED.sub("\n", drawn.getvalue()))

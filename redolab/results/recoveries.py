@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redolab.models.intervals import median_of_known
-from redolab.records.recovery import RecoveryTrial, WarmRecord, WarmTime
-from redolab.records.verdict import Judgement
+from redolab.crash.records.recovery import RecoveryTrial, WarmRecord, WarmTime
+from redolab.crash.records.verdict import Judgement
+from redolab.report.intervals import median_of_known
 from redolab.runs.schema import TrialRecord
 from redolab.runs.store import Run
 
@@ -31,19 +31,18 @@ class Recovery:
         """Measurements of the trial."""
         return self.record.trial
 
-    @property
-    def is_wrong(self) -> bool:
-        """True if the server failed a consistency check."""
-        return self.judgement is not None and bool(self.judgement.failed_checks)
-
 
 def median_back(followed: Sequence[WarmTime]) -> float | None:
-    """Return the median seconds until throughput was back, over all recoveries whose clients were followed.
+    """Return the median seconds until throughput was back, over all recoveries whose clients were followed."""
+    return median_or_never([each.back for each in followed])
 
-    Throughput that did not come back counts as never. None if it did not come back in half of them, or none was
-    followed.
+
+def median_or_never(seconds: Sequence[float | None]) -> float | None:
+    """Return the median of seconds until something happened, where None counts as never.
+
+    None: it did not happen in half of the cases, or there is no case.
     """
-    median = median_of_known([math.inf if each.back is None else each.back for each in followed])
+    median = median_of_known([math.inf if each is None else each for each in seconds])
     return None if median is None or math.isinf(median) else median
 
 

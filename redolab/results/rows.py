@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from redolab.crash.records.crash import CrashImage
+from redolab.crash.records.recovery import WarmTime
+from redolab.disks.figures import FIGURES, StorageRecord
 from redolab.errorlog import Phase
 from redolab.errors import LabError
 from redolab.machine.facts import DeviceUse
-from redolab.records.crash import CrashImage
-from redolab.records.recovery import WarmTime
 from redolab.results.crashes import crashes_of
 from redolab.results.loads import Load, found_in, settings_in_words
 from redolab.results.recoveries import Recovery, recoveries_of
 from redolab.results.storages import storages_of
 from redolab.runs.schema import Rows
 from redolab.runs.store import Run
-from redolab.storage.figures import FIGURES, StorageRecord
 from redolab.workloads.tpcc.tables import TpccTables
 
 
@@ -27,8 +27,7 @@ def recovery_rows(run: Run) -> Rows:
         (
             each.record,
             {
-                **_recovery(each),
-                **_image(_image_of(run, images, each.trial.image)),
+                **recovery_row(each, _image_of(run, images, each.trial.image)),
                 **_storage(storages.of(each.trial.storage, each.record.session)),
             },
         )
@@ -39,10 +38,13 @@ def recovery_rows(run: Run) -> Rows:
 def load_rows(run: Run) -> Rows:
     """Return the recoveries of a run, each with the figures of the load before its crash. Raises `LabError`."""
     loads = {load.image.name: load for load in found_in([run]).loads}
-    return [(record, {**columns, **_load(loads.get(record.trial.image))}) for record, columns in recovery_rows(run)]
+    return [
+        (record, {**columns, **load_columns(loads.get(record.trial.image))}) for record, columns in recovery_rows(run)
+    ]
 
 
-def _load(load: Load | None) -> Mapping[str, object]:
+def load_columns(load: Load | None) -> Mapping[str, object]:
+    """Return the columns that a load has in a row of the recovery after it; blank without a load."""
     figures = None if load is None else load.figures
     orders = None if figures is None or figures.new_orders is None else figures.rate.mean
     columns = {
@@ -73,6 +75,11 @@ def _load(load: Load | None) -> Mapping[str, object]:
         "notpm": orders,
         **{column: None if figures is None else getattr(figures, name) for column, name in columns.items()},
     }
+
+
+def recovery_row(recovery: Recovery, image: CrashImage) -> Mapping[str, object]:
+    """Return the flat record of a recovery and of its crash."""
+    return {**_recovery(recovery), **_image(image)}
 
 
 def _image_of(run: Run, images: Mapping[str, CrashImage], name: str) -> CrashImage:
@@ -160,6 +167,8 @@ def _image(image: CrashImage) -> Mapping[str, object]:
         "pool_dump": spec.pool_dump,
         "trx_commit": spec.instance.flush_log_at_trx_commit,
         "binary_log": spec.instance.binary_log,
+        "binary_log_end": None if spec.binary_log_end is None else str(spec.binary_log_end),
+        "binary_log_bytes": image.binary_log_bytes,
         "dataset_bytes": spec.dataset.size,
         "open_transaction_rows": spec.dataset.open_transaction_rows,
         "fill_pool_bytes": spec.instance.buffer_pool,

@@ -6,8 +6,8 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from redolab.counters import Sample
 from redolab.machine.facts import MachineSample
+from redolab.servers.redo_counters import Sample
 from redolab.workloads.data import WorkloadMoment
 
 

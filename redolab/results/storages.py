@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from redolab.disks.figures import StorageRecord
 from redolab.runs.schema import Session
 from redolab.runs.store import Run
-from redolab.storage.figures import StorageRecord
 
 STORAGES = "storages"
 

@@ -1,85 +1,140 @@
-"""Gain of the larger log in one configuration, and clients' waits at changes of its size, from the blocks of runs."""
+"""Two sizes of the redo log interleaved within one load: what a block measured, and what the larger log gains."""
 
 from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from redolab.models.intervals import Ratio, median_of_known, ratios
-from redolab.records.turns import Resize, ResizingCell, ResizingConditions, ResizingPlan, ResizingTrial, Turn
-from redolab.report.labels import server_label
-from redolab.runs.machines import machines_of
+import msgspec
+
+from redolab.machine.facts import Disturbance
+from redolab.report.intervals import Ratio, ratios
+from redolab.report.quantities import Quantity, quantity
+from redolab.runs.schema import Trial
 from redolab.runs.store import Run
+from redolab.units import KIB, MIB, format_size
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """Conditions that all blocks put together share."""
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """A window of the load with one log size; rates are of the measured seconds. None if unknown."""
 
-    machine: str
+    log_size_bytes: int = msgspec.field(name="log_size")
+    turn_s: float = msgspec.field(name="seconds")
+    rate: Annotated[float, Quantity("throughput", places=0)]
+    """Throughput: NOTPM of TPC-C, commits a second of other workloads."""
+    latency_95_ms: Annotated[float | None, Quantity("p95", "ms", places=1)]
+    worst_second: Annotated[float, Quantity("worst second", "%", places=0, scale=100)]
+    """Throughput of the slowest second, as a share of the median."""
+    checkpoint_age_bytes: Annotated[float | None, Quantity("age", "M", places=0, scale=1 / MIB)] = msgspec.field(
+        name="age"
+    )
+    """Mean checkpoint age."""
+    redo_bytes_per_second: Annotated[float | None, Quantity("redo", "M/s", places=1, scale=1 / MIB)] = msgspec.field(
+        name="redo_per_second"
+    )
+    pages_bytes_per_commit: Annotated[float | None, Quantity("pages", "KiB", places=1, scale=1 / KIB)] = msgspec.field(
+        name="pages_per_commit"
+    )
+    """Bytes of flushed pages, without the doublewrite buffer."""
+    device_bytes_per_commit: Annotated[float | None, Quantity("device", "KiB", places=1, scale=1 / KIB)] = (
+        msgspec.field(name="device_per_commit")
+    )
+    """Bytes written to the device."""
+    cpu_share: Annotated[float | None, Quantity("CPUs", "%", places=0, scale=100)]
+    """Share of all CPUs in use by anything."""
+
+
+class Resize(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of the log's size under load."""
+
+    before: int
+    after: int
+    answered_s: Annotated[float, Quantity("answered", "s", places=1)]
+    """Seconds until the statement was answered."""
+    in_force_s: Annotated[float, Quantity("in force", "s", places=1)]
+    """Seconds until the log had its new size."""
+    usual_rate: float
+    """Throughput in the seconds before, in the unit of `Turn.rate`."""
+    rates: tuple[tuple[float, float], ...]
+    """Seconds since the statement was sent, and throughput in the second that ended then."""
+
+    @property
+    def grows(self) -> bool:
+        """True if the log becomes larger."""
+        return self.after > self.before
+
+    def in_words(self) -> str:
+        """Write the change, as in `256M to 4G`."""
+        return f"{format_size(self.before)} to {format_size(self.after)}"
+
+    @property
+    @quantity("meanwhile", "%", places=0, scale=100)
+    def meanwhile(self) -> float | None:
+        """Throughput until the size was in force, as a share of the usual; None if that took less than a second."""
+        # A second that ended before then includes time before the statement.
+        rates = [rate for at, rate in self.rates if 1 <= at <= self.in_force_s]
+        return statistics.fmean(rates) / self.usual_rate if rates else None
+
+    @property
+    @quantity("slowest second", "%", places=0, scale=100)
+    def slowest(self) -> float:
+        """Throughput of the slowest second from the statement on, as a share of the usual."""
+        return min((rate for at, rate in self.rates if at > 0), default=0.0) / self.usual_rate
+
+
+class ResizingTrial(Trial, frozen=True, kw_only=True):
+    """A block: each log size twice, within one load."""
+
     version: str
-    cell: ResizingCell
-    conditions: ResizingConditions
+    counts_new_orders: bool
+    """True if rates are NOTPM."""
+    turns: tuple[Turn, ...]
+    resizes: tuple[Resize, ...]
+    instance: str
+    """Hash under which the run keeps the server's settings and variables."""
+    disturbance: Disturbance | None = None
+    """CPU time that others used meanwhile."""
 
-    @property
-    def label(self) -> str:
-        """Name of the server, as in `MySQL 9.7.4`."""
-        return server_label(self.cell.server, self.version)
+    def rate_with(self, size: int) -> float:
+        """Return the throughput with a log of `size` bytes."""
+        return statistics.geometric_mean(turn.rate for turn in self.turns if turn.log_size_bytes == size)
 
 
 @dataclass(frozen=True, slots=True)
-class TurnsResult:
-    """All blocks of one configuration."""
+class ResizedLoad:
+    """The blocks of one load."""
 
-    key: Compared
     blocks: Sequence[ResizingTrial]
-
-    @property
-    def unit(self) -> str:
-        """Unit of the throughput."""
-        return "NOTPM" if self.blocks[0].counts_new_orders else "commits/s"
-
-    @property
-    def gain(self) -> Ratio:
-        """Relative difference in throughput with the larger log; each block counts once, as turns of a load are
-        similar.
-        """
-        measured = [
-            (str(number), size, statistics.geometric_mean(turn.rate for turn in block.turns if turn.log_size == size))
-            for number, block in enumerate(self.blocks)
-            for size in self.sizes
-        ]
-        return ratios(measured, self.key.cell.small)[self.key.cell.large]
 
     @property
     def sizes(self) -> tuple[int, int]:
         """Bytes of the smaller log and of the larger one."""
-        return self.key.cell.small, self.key.cell.large
+        sizes = [turn.log_size_bytes for turn in self.blocks[0].turns]
+        return min(sizes), max(sizes)
 
-    def turns(self, size: int) -> list[Turn]:
-        """Return the turns with a log of `size` bytes."""
-        return [turn for block in self.blocks for turn in block.turns if turn.log_size == size]
-
-    def median(self, size: int, figure: Callable[[Turn], float | None]) -> float | None:
-        """Return the median of a figure over the turns with a log of `size` bytes."""
-        return median_of_known([figure(turn) for turn in self.turns(size)])
+    @property
+    def gain(self) -> Ratio:
+        """Relative difference in throughput with the larger log. A block counts once: turns of a load are similar."""
+        small, large = self.sizes
+        measured = [
+            (str(number), size, block.rate_with(size))
+            for number, block in enumerate(self.blocks)
+            for size in (small, large)
+        ]
+        return ratios(measured, small)[large]
 
     def resizes(self, *, grows: bool) -> list[Resize]:
         """Return the changes to the larger log, or back."""
         return [each for block in self.blocks for each in block.resizes if each.grows is grows]
 
 
-def turns_in(runs: Sequence[Run]) -> list[TurnsResult]:
-    """Return a result for each configuration, in the order of measurement. Raises `LabError`."""
-    machines = machines_of(runs)
-    cells: dict[Compared, list[ResizingTrial]] = defaultdict(list)
+def resized_loads(runs: Sequence[Run]) -> list[ResizedLoad]:
+    """Return the loads of runs, in the order of measurement. Raises `LabError`."""
+    loads: dict[tuple[str, int], list[ResizingTrial]] = defaultdict(list)
     for run in runs:
-        plan: ResizingPlan = run.plan(ResizingPlan)
-        groups = run.groups()
         for record in run.trials(ResizingTrial):
-            trial = record.trial
-            machine = machines[run.name][groups[record.group].session]
-            cells[Compared(machine, trial.version, trial.cell, plan.conditions)].append(trial)
-    return [TurnsResult(key, blocks) for key, blocks in cells.items()]
+            loads[run.name, record.group].append(record.trial)
+    return [ResizedLoad(blocks) for blocks in loads.values()]

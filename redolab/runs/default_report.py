@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redolab.errors import LabError
 from redolab.report.contents import Plot, Report
+from redolab.report.intervals import Ratio
 from redolab.report.labels import server_label
 from redolab.report.numbers import interval_of_median, median_with_interval, noun, number
 from redolab.report.quantities import Quantity, quantities_of
@@ -32,11 +33,28 @@ class Configuration:
     factors: Mapping[str, str]
     """Heading → value, for the factors that distinguish configurations."""
     results: Sequence[Result[Any, Any, Any]]
+    change: Ratio | None = None
+    """Difference from its baseline, as `redolab.runs.baseline` finds it."""
+
+    @property
+    def trials(self) -> list[Any]:
+        """Trials of the results."""
+        return [each.trial for each in self.results]
 
     def values(self, name: str) -> list[float]:
         """Return the trials' values of a quantity in the table's unit; trials without one are left out."""
         scale = quantities_of(type(self.results[0].trial))[name].scale
         return [scale * value for each in self.results if (value := getattr(each.trial, name)) is not None]
+
+    def split(
+        self, heading: str, parts: Callable[[Any], Sequence[Any]], name: Callable[[Any], str]
+    ) -> list[Configuration]:
+        """Return a configuration for each name of its trials' parts, with that name under `heading`."""
+        named: dict[str, list[Result[Any, Any, Any]]] = {}
+        for each in self.results:
+            for part in parts(each.trial):
+                named.setdefault(name(part), []).append(replace(each, trial=part))
+        return [Configuration({**self.factors, heading: each}, results) for each, results in named.items()]
 
 
 def configurations(experiment: type[Experiment[Any, Any, Any, Any, Any]], *runs: Run) -> list[Configuration]:
@@ -62,7 +80,7 @@ def configurations(experiment: type[Experiment[Any, Any, Any, Any, Any]], *runs:
 def _asked_for(experiment: type[Experiment[Any, Any, Any, Any, Any]], run: Run) -> list[tuple[Any, Any]]:
     """Return the groups and steps of a run's options; none if this lab refuses them today."""
     try:
-        cells = experiment.cells(read_factors(experiment.factors(), run.record().options))
+        cells = experiment.cells(read_factors(experiment.factors_type, run.record().options))
     except LabError:
         return []
     return [(group, step) for group, steps in cells.items() for step in steps]
@@ -111,6 +129,7 @@ def configurations_table(
         )
         for name in headings
     ]
+    said = [*notes, _NOTE] if quantities else notes
     n = Column[Configuration]("n", lambda row: str(len(row.results)), right=True, shared=_each)
 
     def with_intervals(count: int) -> ReportTable:
@@ -121,7 +140,7 @@ def configurations_table(
             )
             for place, (name, each) in enumerate(quantities.items())
         ]
-        return ReportTable.brief(title, found, [*factors, *measured, *more, n], [*notes, _NOTE])
+        return ReportTable.brief(title, found, [*factors, *measured, *more, n], said)
 
     tables = (with_intervals(count) for count in range(len(quantities), 1, -1))
     return next((table for table in tables if table.width <= SCREEN), with_intervals(1))

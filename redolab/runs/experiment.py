@@ -7,7 +7,7 @@ import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args, get_origin
 
 from typing_extensions import override
 
@@ -15,7 +15,7 @@ from redolab.report.contents import Report
 from redolab.runs.bench import Bench, C, G, KeepsProducts, M, S, T
 from redolab.runs.combinations import crossed
 from redolab.runs.factors import CommonFactors
-from redolab.runs.plan import Plan, draw_in_blocks, draw_plan
+from redolab.runs.plan import Plan, draw_in_blocks, draw_plan, plan_as_given, plan_type
 from redolab.runs.planned_cells import cells_of, conditions_of, factors_from
 from redolab.runs.schema import Rows
 from redolab.runs.store import Run
@@ -61,21 +61,15 @@ class Declaration(ABC):
     step_noun: ClassVar[Noun] = Noun("step", "steps")
     check_cell: ClassVar[CheckCell | None] = None
     """Check of the machines; None if its groups cannot be measured on several machines."""
-
-    @classmethod
-    @abstractmethod
-    def factors(cls) -> type[CommonFactors]:
-        """Return the class of its factors: the options of its command."""
+    factors_type: ClassVar[type[CommonFactors]]
+    """Class of its factors: the options of its command."""
+    plan_type: ClassVar[Any]
+    """`Plan[group, step, conditions]` with its own types, to read a stored plan."""
 
     @classmethod
     @abstractmethod
     def plan_from(cls, factors: Any, lab: Lab) -> Plan[Any, Any, Any]:
         """Draw the plan of these factors. Raises `InvalidInput` for factors that make no sense."""
-
-    @classmethod
-    @abstractmethod
-    def plan_type(cls) -> Any:
-        """Return `Plan[group, step, conditions]` with its own types, to read a stored plan."""
 
     @classmethod
     @abstractmethod
@@ -103,6 +97,12 @@ class Declaration(ABC):
         return name if file == "experiment" and importlib.util.find_spec(name) is not None else None
 
 
+def types_in_brackets(experiment: type, base: type) -> tuple[Any, ...]:
+    """Return the types with which a class derives from a generic base, or from a generic class below it; else none."""
+    bases = experiment.__dict__.get("__orig_bases__", ())
+    return next((get_args(each) for each in bases if issubclass(get_origin(each) or object, base)), ())
+
+
 class Experiment(Declaration, Bench[G, S, C, M, T]):
     """An experiment in one class: `class Stalls(Experiment[Group, Step, Conditions, "Instance", Trial])`.
 
@@ -114,6 +114,8 @@ class Experiment(Declaration, Bench[G, S, C, M, T]):
     """Number of times each configuration is measured, unless REPEAT sets it."""
     repeats_groups: ClassVar[bool] = False
     """True if each repeat is a block with every group once; otherwise a group's steps are repeated in it."""
+    in_given_order: ClassVar[bool] = False
+    """True if `cells` returns every group and step, repeats among them, in the order in which they are measured."""
     group_type: ClassVar[type[Any]]
     step_type: ClassVar[type[Any]]
     conditions_type: ClassVar[type[Any]]
@@ -121,9 +123,16 @@ class Experiment(Declaration, Bench[G, S, C, M, T]):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        for base in cls.__dict__.get("__orig_bases__", ()):
-            if get_origin(base) is Experiment:
-                cls.group_type, cls.step_type, cls.conditions_type, _, cls.trial_type = get_args(base)
+        types = types_in_brackets(cls, Experiment)
+        if any(isinstance(each, TypeVar) for each in types):
+            # A base of experiments, which is none itself.
+            return
+        if types:
+            group, step, conditions, _, trial = types
+            cls.group_type, cls.step_type, cls.conditions_type, cls.trial_type = group, step, conditions, trial
+            cls.plan_type = plan_type(group, step, conditions)
+        planned = cls.group_type, cls.step_type, cls.conditions_type
+        cls.factors_type = factors_from(cls.__name__, planned, cls.repeat, keeps=issubclass(cls, KeepsProducts))
 
     @classmethod
     def exists(cls, group: G, step: S) -> bool:
@@ -146,12 +155,6 @@ class Experiment(Declaration, Bench[G, S, C, M, T]):
         return conditions
 
     @classmethod
-    @override
-    def factors(cls) -> type[CommonFactors]:
-        types = (cls.group_type, cls.step_type, cls.conditions_type)
-        return factors_from(cls.__name__, types, cls.repeat, keeps=issubclass(cls, KeepsProducts))
-
-    @classmethod
     def cells(cls, factors: CommonFactors) -> Mapping[G, Sequence[S]]:
         """Return group → its steps for these factors, in the factors' order. Raises `InvalidInput`."""
         return cells_of(cls, factors)
@@ -161,16 +164,13 @@ class Experiment(Declaration, Bench[G, S, C, M, T]):
     def plan_from(cls, factors: Any, lab: Lab) -> Plan[G, S, C]:
         conditions, seed = cls.conditions_from(factors), factors.drawn_seed()
         groups = list(cls.cells(factors).items())
+        if cls.in_given_order:
+            return plan_as_given(groups, seed=seed, conditions=conditions)
         if cls.repeats_groups:
             blocks = [groups] * factors.repeat
             return draw_in_blocks(blocks, repeat=1, seed=seed, conditions=conditions, keep=False)
         keep = getattr(factors, "keep", False)
         return draw_plan([groups], repeat=factors.repeat, seed=seed, conditions=conditions, keep=keep)
-
-    @classmethod
-    @override
-    def plan_type(cls) -> Any:
-        return Plan[cls.group_type, cls.step_type, cls.conditions_type]  # type: ignore[name-defined]
 
     @classmethod
     @override

@@ -43,12 +43,11 @@ class Factor:
 def factor(about: str, parse: Callable[[str], Any], default: str | None = None, *, switch: bool = False) -> Any:
     """Declare a field of a factors class: its description, parser (raising `InvalidInput`), and default as text.
 
-    A `switch` is turned on by the option alone.
+    A `switch` is turned on by the option alone. The default is parsed when a value is needed, so that declaring a factor
+    reads no catalogue.
     """
-    value = parse(default) if default is not None else None
-    return dataclasses.field(
-        default=value, metadata={"about": about, "parse": parse, "default": default, "switch": switch}
-    )
+    metadata = {"about": about, "parse": parse, "default": default, "switch": switch}
+    return dataclasses.field(default_factory=lambda: None if default is None else parse(default), metadata=metadata)
 
 
 def several(parse: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:

@@ -51,7 +51,7 @@ def _own_experiment(name: str, file: Path) -> type[Declaration]:
     folder = file.parent
     try:
         experiment = _declared_in(_module_from(file, f"own_experiments_{name.replace('-', '_')}"))
-        factors_of(experiment.factors())
+        factors_of(experiment.factors_type)
     except (Exception, SystemExit) as error:
         said = str(error).partition("\n")[0]
         own = [each for each in traceback.extract_tb(error.__traceback__) if Path(each.filename).is_relative_to(folder)]

@@ -27,7 +27,8 @@ class Option:
     about: str
     parse: Callable[[str], Any] | None
     """Parser of one value; None for `bool` (on or off) and for an enumeration (its values)."""
-    default: str
+    default: str | None
+    """Text of the default; None: the experiment works it out from other factors."""
     single: bool = False
     """True for one value in the whole run, even in a group or step."""
     name: str = ""

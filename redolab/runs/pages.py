@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import re
 import shutil
 from pathlib import Path
 
@@ -20,6 +21,8 @@ _MADE_AGAIN = ("plots", "table.*", "all-tables.*", "disks.*", "calibration.json"
 """Files of a run that `redolab report` makes again."""
 _READ_BY_NOTHING = "fill.log"
 """File of a crash with the server's log until then. Notebooks, models and `follow` do not need it."""
+_LAB_OF_A_CLONE = re.compile(rb"(?<![\w.~-])(?:/[^/\s\"':=,;]+)*/\.lab\b")
+"""Absolute path of the lab of any clone: the run may have been made in another one than keeps it."""
 _CRASHES = "crashes"
 _OF_A_CUT = "cut.json"
 """File of a kept power cut; the disk and its requests can be made again from the seed."""
@@ -36,8 +39,8 @@ def measured_runs(name: str) -> list[Run]:
 def keep_run(folder: str, run: Run) -> Path:
     """Copy a run to the committed ones, without files that can be made again, are never read, or are too large.
 
-    `folder`: one under data/measured, or the name of a notebook. The run's folders are packed into one file. Paths of
-    the lab on this machine are removed. Raises `LabError`.
+    `folder`: one under data/measured, or the name of a notebook. The run's folders are packed into one file. A path
+    in the lab is kept relative to the folder that the lab lies in, as `.lab/servers`. Raises `LabError`.
     """
     _check_clone()
     known = sorted(
@@ -52,7 +55,7 @@ def keep_run(folder: str, run: Run) -> Path:
     shutil.copytree(run.folder, kept, ignore=_left_out)
     for path in sorted(kept.rglob("*")):
         if path.is_file():
-            path.write_bytes(path.read_bytes().replace(str(PROJECT.lab).encode(), b".lab"))
+            path.write_bytes(_without_folder_of_lab(path.read_bytes()))
     pack_folders(kept)
     return kept
 
@@ -64,6 +67,10 @@ def too_large(run: Run) -> list[Path]:
         for path in sorted(run.folder.rglob("*"))
         if not _is_of_a_cut(path) and not _is_read_by_nothing(path) and _is_too_large(path)
     ]
+
+
+def _without_folder_of_lab(content: bytes) -> bytes:
+    return _LAB_OF_A_CLONE.sub(b".lab", content.replace(str(PROJECT.lab).encode(), b".lab"))
 
 
 def _left_out(folder: str, names: list[str]) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -107,6 +107,11 @@ class Plan(msgspec.Struct, Generic[G, S, C], frozen=True, kw_only=True):
     def cost_keys(self, planned: Planned[S]) -> Sequence[str]:
         """Return keys of steps of similar duration, the closest first."""
         return planned.step.cost_keys(self.groups[planned.group].cost_keys())
+
+
+def plan_type(group: Any, step: Any, conditions: Any) -> Any:
+    """Return the type of a plan with these types, known only when an experiment's class is made."""
+    return Plan[group, step, conditions]
 
 
 def draw_plan(

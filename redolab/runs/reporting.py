@@ -88,7 +88,10 @@ def _notes(experiment: type[Declaration], run: Run) -> list[str]:
     record, trials = run.record(), run.trials(object)
     notes = [f"FINDING: {finding.what}{_evidence(finding.evidence)}" for finding in run.findings()]
     if record.state is RunState.STOPPED:
-        notes.append(f"The run was stopped: these are the {experiment.step_noun.several} that had been finished.")
+        notes.append(
+            f"The run was stopped: these are the {experiment.step_noun.several} that had been finished; "
+            f"'--resume {run.name}' goes on."
+        )
     return [
         *notes,
         *_failures(experiment, run),
@@ -101,7 +104,7 @@ def _failures(experiment: type[Declaration], run: Run) -> list[str]:
     """Return sentences on steps of the plan that are missing in the answer and the tables."""
     if not (failures := run.failures()):
         return []
-    plan = run.plan(experiment.plan_type())
+    plan = run.plan(experiment.plan_type)
     return [
         f"{how_many(failures, experiment, plan)}: answer and tables are of those measured; "
         f"'--resume {run.name}' tries again.",
@@ -143,7 +146,7 @@ def _machines(experiment: type[Declaration], run: Run, trials: Sequence[TrialRec
         groups.setdefault(name, {})[trial.group] = None
     if len(groups) < 2:
         return []
-    planned = run.plan(experiment.plan_type()).groups
+    planned = run.plan(experiment.plan_type).groups
     parts = [
         f"{', '.join(' '.join(planned[group].described().values()) for group in of_one)} on {_called(name)}{machines[name].in_words()}"
         for name, of_one in groups.items()

@@ -123,7 +123,7 @@ def to_resume(run: Run) -> tuple[type[Declaration], Plan[Any, Any, Any]]:
     experiment = load_experiment(run.record().experiment)
     if run.record().state is RunState.COMPLETE:
         raise InvalidInput(f"the run {run.name} is complete", "'redolab show' prints it")
-    return experiment, run.plan(experiment.plan_type())
+    return experiment, run.plan(experiment.plan_type)
 
 
 def report_again(name: str, progress: Progress) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -126,10 +126,6 @@ class Run:
         """Write a record of a group's product to disk."""
         self.add_line(_GROUPS, record)
 
-    def add_trials(self, records: Sequence[TrialRecord[Any]]) -> None:
-        """Write trials that belong together to disk, in one write."""
-        self._add_lines(_TRIALS, records)
-
     def failures(self) -> list[FailureRecord]:
         """Return failures that were neither measured since nor tried again. Raises `LabError`."""
         trials, groups = self.trials(object), self.group_records()
@@ -177,7 +173,11 @@ class Run:
 
     def add_line(self, name: str, content: msgspec.Struct | Mapping[str, object]) -> None:
         """Write one more line of `NAME.jsonl` to disk."""
-        self._add_lines(name, [content])
+        with (self.folder / f"{name}.jsonl").open("ab+") as file:
+            _cut_torn_end(file)
+            file.write(msgspec.json.encode(content) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
 
     def keep_once(self, content: msgspec.Struct) -> str:
         """Store the settings and variables of a server unless equal ones are stored. Return their hash."""
@@ -195,18 +195,11 @@ class Run:
 
     def log(self, trial: str) -> Path:
         """Return a path for the error log of a trial, distinct from that of a failed trial with the same name."""
-        path, number = self.folder / "logs" / f"{trial}.log", 1
-        while path.exists():
-            number += 1
-            path = self.folder / "logs" / f"{trial}-again{number}.log"
-        return path
+        return _unused(self.folder / "logs" / f"{trial}.log")
 
-    def _add_lines(self, name: str, contents: Sequence[msgspec.Struct | Mapping[str, object]]) -> None:
-        with (self.folder / f"{name}.jsonl").open("ab+") as file:
-            _cut_torn_end(file)
-            file.write(b"".join(msgspec.json.encode(content) + b"\n" for content in contents))
-            file.flush()
-            os.fsync(file.fileno())
+    def evidence(self, trial: str) -> Path:
+        """Return a folder for the evidence of a trial, distinct from that of an earlier session."""
+        return _unused(self.folder / "evidence" / trial)
 
     def _decoded(self, name: str, line: bytes, kind: Any) -> Any:
         try:
@@ -247,6 +240,15 @@ class Run:
 
     def _unreadable(self, name: str, why: object) -> LabError:
         return LabError(f"the run {self.name} cannot be read ({name}: {why})", f"it is left as it is in {self.folder}")
+
+
+def _unused(path: Path) -> Path:
+    """Return a path, with `-again2` and so on in its name while that is taken."""
+    found, number = path, 1
+    while found.exists():
+        number += 1
+        found = path.with_name(f"{path.stem}-again{number}{path.suffix}")
+    return found
 
 
 class RunStore:

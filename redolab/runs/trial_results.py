@@ -36,6 +36,8 @@ class Result(Generic[G, S, T]):
     step: S
     repeat: int
     """Number of the trial among those of its configuration, from 1."""
+    block: str
+    """Name of the run and number of the block or repeat: configurations are compared within it."""
     trial: T
     machine: str
     """Name of the machine in the tables of its run."""
@@ -47,12 +49,21 @@ def results_of(runs: Sequence[Run], experiment: type[Experiment[G, S, Any, Any, 
     machines = machines_of(runs)
     results = []
     for run in runs:
-        plan = run.plan(experiment.plan_type())
+        plan = run.plan(experiment.plan_type)
         for record in run.trials(experiment.trial_type):
             planned = plan.steps[record.position]
             repeat = plan.blocks[record.group] if experiment.repeats_groups and plan.blocks else planned.repeat
-            machine = machines[run.name][record.session]
-            results.append(Result(plan.groups[record.group], planned.step, repeat, record.trial, machine, record))
+            results.append(
+                Result(
+                    group=plan.groups[record.group],
+                    step=planned.step,
+                    repeat=repeat,
+                    block=f"{run.name} {repeat}",
+                    trial=record.trial,
+                    machine=machines[run.name][record.session],
+                    record=record,
+                )
+            )
     return results
 
 
@@ -87,6 +98,6 @@ def _flat_fields(kind: type[msgspec.Struct]) -> Sequence[str]:
 
 def _plain(value: object) -> object:
     """Return a value for a frame; None for an empty text."""
-    if isinstance(value, StrEnum):
-        return str(value)
-    return None if value == "" else value
+    if value == "":
+        return None
+    return str(value) if isinstance(value, StrEnum) else value

@@ -63,7 +63,10 @@ class Address:
         self._options()
 
     def connect(self, answer: float = _PATIENCE) -> Connection:
-        """Return a new connection that waits up to `answer` seconds for a reply. Raises `pymysql.MySQLError`."""
+        """Return a new connection that waits up to `answer` seconds for a reply.
+
+        Raises `pymysql.MySQLError`, or `LabError` where a password could only be sent with a package that is missing.
+        """
         given: dict[str, Any] = {
             "read_default_file": str(self.defaults_file) if self.defaults_file else None,
             "unix_socket": self.socket,
@@ -72,13 +75,17 @@ class Address:
             "user": self.user,
             "password": self.password,
         }
-        return pymysql.connect(
-            **{name: value for name, value in given.items() if value is not None},
-            connect_timeout=_PATIENCE,
-            read_timeout=answer,
-            autocommit=True,
-            program_name="redolab",
-        )
+        try:
+            return pymysql.connect(
+                **{name: value for name, value in given.items() if value is not None},
+                connect_timeout=_PATIENCE,
+                read_timeout=answer,
+                autocommit=True,
+                program_name="redolab",
+            )
+        except RuntimeError as error:
+            # Without TLS a password is encrypted by `cryptography`, which `redolab-incident.pyz` does not have.
+            raise LabError(f"{self} cannot be asked ({error})", "connect by --socket") from error
 
     def _options(self) -> Parser:
         """Read the option file as `pymysql` will. Raises `InvalidInput` if it cannot be read."""

@@ -14,6 +14,8 @@ from redolab.servers.dialects import Setting
 
 NONE = "none"
 """Value of the option that stands for the lab's own settings alone."""
+LOADS_POOL = "innodb_buffer_pool_load_at_startup=1"
+"""Setting of a recovering server that is to load the buffer pool dumped before the crash."""
 _SETTING = re.compile(r"([a-z][a-z0-9_]*)(?:=([\w./:%-]+))?", re.ASCII)
 _OTHERWISE = {
     "innodb_buffer_pool_size": "POOL= sets it",

@@ -16,9 +16,8 @@ import pymysql
 from pymysql.connections import Connection
 
 from redolab.clock import Instant, now
-from redolab.counters import Sample, sample_at
 from redolab.errorlog import Event, Timeline, events, timelines
-from redolab.errorlog.arrivals import arrivals_of
+from redolab.errorlog.files import arrivals_of
 from redolab.errors import ServerFailed
 from redolab.lines import Line
 from redolab.machine import files, processes
@@ -26,6 +25,7 @@ from redolab.machine.facts import CpuUse
 from redolab.machine.processes import Command, Process, ProcessIdentity
 from redolab.servers.dialects import PORT, SOCKET, InstanceRequest, Setting, option_file
 from redolab.servers.install import InstalledServer
+from redolab.servers.redo_counters import Sample, sample_at
 from redolab.servers.sandbox import INSTANCE, sandboxed_process
 
 OPTIONS = "my.cnf"

@@ -13,41 +13,7 @@ from redolab.project import PROJECT
 from redolab.runs.factors import factors_of
 from redolab.runs.loading import load_experiment
 from redolab.runs.session import MAKE_VARIABLES, given_to_make
-from tests.command import lab_processes, redolab
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (["--log-size", "8Q"], "--log-size (LOGSIZE=): '8Q' is not a size: write it as 64M, 1.5G or 8G"),
-        (["--log-size", "400G"], "a buffer pool of 500G does not fit into this machine's"),
-        (["--server", "mariadb-99"], "there is no server 'mariadb-99': choose from mysql-5.5, mysql-5.6"),
-        (["--machine", "moon"], "'moon' is no machine: as in local, vagrant, ssh:HOST"),
-        (["--nonsense"], "No such option"),
-        (["--follow"], "Option '--follow' requires an argument"),
-        (["--follow", "--check-disks", "off"], "unexpected extra argument (off)"),
-    ],
-)
-def test_nonsense_is_one_line_and_starts_nothing(arguments: list[str], problem: str) -> None:
-    before = sorted(PROJECT.runs.glob("*"))
-    done = redolab("run", "recovery", *arguments)
-    assert done.returncode in (1, 2)
-    assert done.stdout == ""
-    assert done.stderr.startswith("redolab: ")
-    assert done.stderr.count("\n") == 1
-    assert problem in done.stderr
-    assert sorted(PROJECT.runs.glob("*")) == before
-    assert lab_processes() == []
-
-
-def test_an_unknown_experiment_names_the_ones_there_are() -> None:
-    done = redolab("run", "coffee")
-    assert done.returncode == 2
-    known = (
-        "anatomy, binlog-purge, calibrate, durability, inflation, logging-impact, production, recovery, resizing, rotation, "
-        "settings, slowlog-plugin, survey, throughput"
-    )
-    assert done.stderr == f"redolab: there is no experiment 'coffee': choose from {known}\n"
+from tests.command import redolab
 
 
 def make(*words: str) -> subprocess.CompletedProcess[str]:
@@ -82,11 +48,11 @@ def test_make_refuses_nonsense(words: list[str], problem: str) -> None:
 
 def test_every_factor_has_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     experiment = load_experiment("recovery")
-    variables = [factor.variable for factor in factors_of(experiment.factors())]
+    variables = [factor.variable for factor in factors_of(experiment.factors_type)]
     for wanted in ("LOGSIZE", "SERVER", "STORAGE", "POOL", "WORKLOAD", "REPEAT", "MACHINE", "DATASET"):
         assert wanted in variables
     monkeypatch.setenv(MAKE_VARIABLES, r"LOGSIZE=8G SERVER=a,b KILLAT=75\%")
-    assert given_to_make(experiment.factors()) == {"log_size": "8G", "server": "a,b", "kill_at": "75%"}
+    assert given_to_make(experiment.factors_type) == {"log_size": "8G", "server": "a,b", "kill_at": "75%"}
 
 
 @pytest.mark.parametrize(
@@ -96,11 +62,11 @@ def test_every_factor_has_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
         ("QUESTION = 'how high?'\n", "TypeError: it declares 0 experiments, and not one"),
         ("raise SystemExit(0)\n", "SystemExit: 0, line 1 of {file}"),
         (
-            "import dice\n\n\nclass Mine(dice.Dice):\n    @classmethod\n    def factors(cls):\n        raise KeyError('sides')\n",
-            "KeyError: 'sides', line 7 of {file}",
+            "import dice\n\n\nclass Mine(dice.Dice):\n    repeat = {}['sides']\n",
+            "KeyError: 'sides', line 5 of {file}",
         ),
     ],
-    ids=["import", "nothing declared", "exits", "factors"],
+    ids=["import", "nothing declared", "exits", "raises"],
 )
 def test_a_broken_experiment_of_the_users_own_is_named_and_hides_no_other(
     content: str, why: str, tmp_path: Path

@@ -13,12 +13,12 @@ import random
 import sys
 from collections.abc import Sequence
 
-from redolab.errorlog import FoundStart, Phase, Timeline, starts, to_json
+from redolab.errorlog import FoundStart, Phase, Timeline, as_json, starts
 from redolab.errorlog.files import read_log
 from redolab.errorlog.picture import picture
 from redolab.errorlog.stamps import records
 from redolab.errorlog.summary import StartSummary
-from redolab.watching.following.log_course import LogCourse
+from redolab.watch.following.log_course import LogCourse
 from tests.logs import ERROR_LOGS
 
 _MANY = 200_000
@@ -100,7 +100,7 @@ def check(found: Sequence[Timeline]) -> None:
             assert abs(timeline.seconds - timeline.seconds_to_ready - (rollback or 0)) < 1e-6
         assert timeline.seconds_at_least is None or timeline.seconds_at_least >= 0
         assert picture(timeline)
-        json.dumps(to_json(timeline))
+        json.loads(as_json(timeline))
 
 
 def read_through(log: bytes) -> list[FoundStart]:

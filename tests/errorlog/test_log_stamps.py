@@ -188,6 +188,7 @@ LINE = f"2026-11-21  4:38:27 0 [Note] {SHUT_DOWN}".encode()
         (LINE + b"\0" * 100_000 + LINE, 2),
         (b"x" * 3_000_000 + LINE, 1),
         (b"x" * 3_000_000 + b"\n" + LINE + b"\n" + b"\xff\xfe" * 1_000_000, 1),
+        (b"DB: DATABASE\n" * 10_000 + LINE, 1),
         (b"no such thing\n" * 100_000 + LINE + b"\n" + b"no such thing\n" * 100_000, 1),
         (bytes(range(256)) * 1000, 0),
     ],

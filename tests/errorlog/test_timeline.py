@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from redolab.errorlog import FoundStart, Phase, Timeline, starts, timelines, to_json
+from redolab.errorlog import FoundStart, Phase, Timeline, as_json, starts, timelines
 from redolab.errorlog.files import read_log
 from redolab.errorlog.phases import NO_NOTES
 from redolab.lines import Line
@@ -44,7 +44,7 @@ def texts(name: str) -> list[str]:
 @pytest.mark.parametrize("log", ERROR_LOGS, ids=lambda log: str(log.relative_to(LOGS)))
 def test_a_log_has_the_recoveries_beside_it(log: Path) -> None:
     found = list(timelines(read_log(log)))
-    assert [to_json(each) for each in found] == json.loads(log.with_suffix(".json").read_text())
+    assert [json.loads(as_json(each)) for each in found] == json.loads(log.with_suffix(".json").read_text())
     check(found)
     # Reading leaves lines out that do not matter.
     whole = [Line(line) for line in log.read_bytes().decode("utf-8", "replace").split("\n")]

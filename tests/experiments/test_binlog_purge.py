@@ -8,14 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from experiments.binlog_purge.binary_logs import expiry, extents_in
-from experiments.binlog_purge.experiment import BinlogPurge, PreparedFiles, PurgeTrial, removal_times
+from experiments.binlog_purge.experiment import (
+    BinlogPurge,
+    PreparedFiles,
+    PurgeTrial,
+    expiry,
+    extents_in,
+    removal_times,
+)
 from redolab.clock import now
 from redolab.errors import WorkloadFailed
 from redolab.lab import Lab
 from redolab.machine import processes
 from redolab.machine.processes import Command
-from redolab.models.windows import commit_window
 from redolab.runs.schema import RunState
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.initialise import initialise
@@ -23,6 +28,7 @@ from redolab.servers.install import InstalledServer
 from redolab.servers.instance import Instance, prepare_folder
 from redolab.units import GIB, MIB
 from redolab.workloads.paced import PacedRun, PacedStatement, paced_tables, paced_updates
+from redolab.workloads.windows import commit_window
 from tests.command import run_of
 
 SMALL = ("binlog-purge", "--repeat", "1", "--seconds", "1s", "--seed", "1", "--storage", "native")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from redolab.predict.large_logs import LargeLog, in_words, large_logs
 from redolab.results.committed import HOST_B, HOST_C, HOST_D
 from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
-from redolab.sizing.large_logs import LargeLog, in_words, large_logs
 from redolab.units import GIB
 
 
@@ -43,7 +43,3 @@ def test_without_its_calibration_only_others_predict_it() -> None:
     assert alone
     assert all(each.by_own is None for each in alone)
     assert "own small crashes" not in in_words(alone)
-
-
-def test_without_that_machine_there_are_none() -> None:
-    assert large_logs(_calibration(HOST_C), _calibration(HOST_B)) == []

@@ -14,7 +14,7 @@ import pytest
 from redolab.project import PROJECT
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
-from tests.command import lab_processes, nothing_is_left, redolab, run_of
+from tests.command import nothing_is_left, redolab, run_of, wait_until_servers_are_gone
 
 SERVER = "mariadb-10.11"
 _CRASHES = 3
@@ -42,9 +42,6 @@ def test_every_state_of_one_load_is_recovered_once(run: Run) -> None:
     assert {row["buffer_pool_bytes"] for row in rows} == {row["pool_under_load_bytes"] for row in rows}
     # All are the run's own, to be removed like any: also those that the first group's load made for the others.
     assert all(group.made for group in run.groups().values())
-    said = (run.folder / "said").read_text()
-    assert "age, of the hard limit" in said
-    assert "above the planned 95 %" in said
     nothing_is_left()
 
 
@@ -60,14 +57,12 @@ def test_a_lab_that_is_killed_in_a_load_knows_of_the_states_that_it_had_made() -
             assert time.monotonic() < deadline, "no state was made"
             time.sleep(0.2)
         process.send_signal(signal.SIGKILL)
-    while lab_processes():
-        assert time.monotonic() < deadline, "the server outlived the lab"
-        time.sleep(0.05)
+    wait_until_servers_are_gone()
     (run,) = made
     states = {group.name for group in run.group_records()}
     removed = redolab("rm", run.name)
     assert removed.returncode == 0, removed.stderr
-    assert all(f"removed the crash image {name}" in removed.stdout for name in states)
+    assert all(name in removed.stdout for name in states)
     nothing_is_left()
 
 

@@ -9,7 +9,6 @@ import json
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -21,23 +20,31 @@ import psutil
 import pytest
 
 from redolab import load_runs
+from redolab.counters.series import LSN_SLIPS
+from redolab.crash.image_store import ImageStore
+from redolab.crash.records.crash import CrashImage
+from redolab.crash.records.recovery import Outcome, RecoveryTrial
 from redolab.errorlog import Phase
 from redolab.lab import journal_of, native_folder
 from redolab.machine import files, processes
 from redolab.machine.identity import MACHINE_FILE
 from redolab.machine.lab_folder import claim_lab_folder
 from redolab.project import PROJECT
-from redolab.records.crash import CrashImage
-from redolab.records.recovery import Outcome, RecoveryTrial
 from redolab.results.crashes import crashes_of, samples_of
 from redolab.results.recoveries import recoveries_of
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
-from redolab.samples.series import LSN_SLIPS
 from redolab.servers.instance import UsedInstance
-from redolab.states.images import ImageStore
 from redolab.units import MIB
-from tests.command import SMALL, UNCHECKED, lab_processes, nothing_is_left, recoveries, redolab, signal_at
+from tests.command import (
+    SMALL,
+    UNCHECKED,
+    nothing_is_left,
+    recoveries,
+    redolab,
+    signal_at,
+    wait_until_servers_are_gone,
+)
 from tests.thorough import mostly_thorough
 
 RECOVERY = ("run", "recovery")
@@ -50,10 +57,10 @@ def images() -> ImageStore:
 
 @pytest.fixture(scope="module")
 def run() -> Iterator[Run]:
-    """One run with two pools and two repeats, and its crash image."""
+    """One run with two pools, and its crash image."""
     for old in images().all():
         images().remove(old.name, journal_of(PROJECT.lab))
-    done = redolab(*EXPERIMENT, "--repeat", "2", "--pool", "32M,128M", "--sample-every", "0.1s")
+    done = redolab(*EXPERIMENT, "--repeat", "1", "--pool", "32M,128M", "--sample-every", "0.1s")
     assert done.returncode == 0, done.stderr
     made = RunStore().get("latest")
     (made.folder / "said").write_text(done.stdout)
@@ -67,13 +74,12 @@ def image(run: Run) -> CrashImage:
     return images().get(made.name)
 
 
-def test_the_run_is_complete_and_nothing_is_left_beside_it(run: Run) -> None:
+def test_the_run_is_complete_and_knows_its_machine_and_nothing_is_left_beside_it(run: Run, image: CrashImage) -> None:
     assert run.record().state is RunState.COMPLETE
-    assert run.trial_count() == 4
+    assert run.trial_count() == 2
     assert nothing_is_left()
-
-
-def test_the_run_and_its_image_know_the_machine_they_were_made_on(run: Run, image: CrashImage) -> None:
+    # All of the image but the hashes of its files.
+    assert crashes_of(run) == [msgspec.structs.replace(image, hashes={})]
     identity = json.loads((PROJECT.lab / MACHINE_FILE).read_bytes())["id"]
     assert [session.identity for session in run.record().sessions] == [identity]
     assert ImageStore(native_folder(PROJECT.lab), identity).find(image.spec) == image
@@ -130,13 +136,14 @@ def test_each_recovery_had_its_pool_and_the_log_its_size(run: Run) -> None:
         (int(used.variables["innodb_buffer_pool_size"]), int(used.variables["innodb_log_file_size"]))
         for used in (run.kept(trial.instance, UsedInstance) for trial in recoveries(run))
     )
-    assert used == [(32 << 20, 64 << 20)] * 2 + [(128 << 20, 64 << 20)] * 2
+    assert used == [(32 << 20, 64 << 20), (128 << 20, 64 << 20)]
 
 
 def test_samples_go_from_the_start_of_the_fill_to_the_kill(run: Run, image: CrashImage) -> None:
     samples = samples_of(run, image.name)
     assert len(samples) >= 3
-    assert samples[-1] == image.last_sample
+    # The sampler may have asked once more before the kill.
+    assert 0 <= samples[-1].monotonic - image.last_sample.monotonic < 1
     lsns = [sample.lsn or 0 for sample in samples]
     assert all(after >= before - LSN_SLIPS for before, after in itertools.pairwise(lsns))
     assert lsns[-1] - lsns[0] > 10_000_000
@@ -147,28 +154,20 @@ def test_the_table_is_there_in_every_form(run: Run) -> None:
     with (run.folder / "table.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert frame.height == len(rows) == 2
-    assert frame["n"].to_list() == [2, 2]
+    assert frame["buffer_pool_bytes"].to_list() == [128 << 20, 32 << 20]
+    assert frame["configuration"].to_list() == [0, 1]
     for row in frame.iter_rows(named=True):
         phases = [row[f"{phase}_s"] for phase in ("start", "discover", "scan", "apply", "open", "accept")]
-        # They are those of one recovery; of two, the median is neither.
-        assert row["ready_min_s"] - 0.002 <= sum(phases) <= row["ready_max_s"] + 0.002
-        assert row["ready_min_s"] <= row["ready_median_s"] <= row["ready_max_s"]
-        assert row["redo_from_recovery_bytes"] > 30 << 20
+        assert sum(phases) == pytest.approx(row["ready_s"], abs=0.002)
+        assert row["redo_bytes"] > 30 << 20
     text = (run.folder / "table.txt").read_text()
     answer, *_ = text.splitlines()
-    assert "of redo in a 64M log: MariaDB 10.11" in answer
     assert answer in (run.folder / "said").read_text()
     assert max(len(line) for line in text.splitlines() if " | " in line) <= 120
     assert (run.folder / "table.md").read_text().startswith(answer)
     with_details = (run.folder / "all-tables.txt").read_text()
-    assert "rollback after ready" in with_details
-    assert "disk busy, s" in with_details
+    assert len(with_details) > len(text)
     assert redolab("show", run.name, "--all").stdout.strip().endswith(with_details.strip())
-
-
-def test_the_run_keeps_the_record_of_its_crash_without_the_hashes_of_its_files(run: Run, image: CrashImage) -> None:
-    (kept,) = crashes_of(run)
-    assert kept == msgspec.structs.replace(image, hashes={})
 
 
 def test_an_image_is_not_changed_by_its_recoveries(image: CrashImage) -> None:
@@ -186,70 +185,29 @@ def test_the_same_plan_uses_the_image_again(run: Run, image: CrashImage) -> None
     assert image.name in [each.name for each in images().all()]
 
 
-@pytest.mark.thorough
-def test_a_run_that_keeps_nothing_can_be_stopped_and_go_on_too() -> None:
-    before = images().names()
-    once = ["run", "recovery", *SMALL, "--repeat", "2", "--new-crash", "on", "--keep", "off"]
-    status, said = signal_at("2 of 2", signal.SIGINT, once)
-    assert status == 130, said
-    stopped = RunStore().get("latest")
-    (kept,) = set(images().names()) - set(before)
-    assert f"{kept} stays for '--resume {stopped.name}'" in said
-
-    done = redolab("run", "recovery", "--resume", stopped.name)
-    assert done.returncode == 0, done.stderr
-    assert f"crash image {kept}: made earlier" in done.stdout
-    assert {trial.image for trial in recoveries(stopped)} == {kept}
-    assert stopped.trial_count() == 2
-    assert images().names() == before
-    assert nothing_is_left()
-    RunStore().remove(stopped)
-
-
-def test_more_recoveries_of_a_kept_image_are_timed(image: CrashImage) -> None:
-    done = redolab(*RECOVERY, "--image", image.name, "--repeat", "1", "--pool", "64M", *UNCHECKED)
-    assert done.returncode == 0, done.stderr
-    made = RunStore().get("latest")
-    assert [trial.buffer_pool for trial in recoveries(made)] == [64 << 20]
-    assert made.record().options["image"] == image.name
-    # Nothing is kept as asked for that the image decides.
-    assert {"server", "log_size"}.isdisjoint(made.record().options)
-    RunStore().remove(made)
-
-
-def test_what_a_kept_image_decides_is_refused(image: CrashImage) -> None:
-    done = redolab(*RECOVERY, "--image", image.name, "--log-size", "1G", "--keep", "on")
-    assert done.returncode == 2
-    assert "with IMAGE there is nothing to choose of LOGSIZE, KEEP" in done.stderr
-
-
-def test_recovering_what_is_not_there_is_refused(run: Run, image: CrashImage) -> None:
-    done = redolab(*RECOVERY, "--image", "no-such-image")
-    assert done.returncode == 2
-    assert f"there is no crash image 'no-such-image': choose from {image.name}" in done.stderr
-
-
-def test_an_image_of_another_redo_format_is_refused_before_anything_starts(image: CrashImage) -> None:
-    mark = images().folder(image.name) / "image.json"
-    original = mark.read_bytes()
-    mark.write_bytes(msgspec.json.encode(msgspec.structs.replace(image, redo_format="some-other")))
-    try:
-        done = redolab(*RECOVERY, "--image", image.name)
-    finally:
-        mark.write_bytes(original)
-    assert done.returncode == 2
-    assert "has redo of format some-other, and mariadb-10.11 reads MariaDB 10.8 only" in done.stderr
-    assert nothing_is_left()
+def test_what_a_kept_image_decides_and_an_image_that_is_not_there_are_refused(image: CrashImage) -> None:
+    for asked, said in (
+        ((image.name, "--log-size", "1G", "--keep", "on"), "nothing to choose of LOGSIZE, KEEP"),
+        (("no-such-image",), f"choose from {image.name}"),
+    ):
+        done = redolab(*RECOVERY, "--image", *asked)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
 def test_a_server_of_another_redo_format_is_refused_and_one_of_the_same_recovers_it(image: CrashImage) -> None:
     refused = redolab(*RECOVERY, "--image", image.name, "--server", "mysql-9")
     assert refused.returncode == 2
-    assert "has redo of format MariaDB 10.8, and mysql-9 reads MySQL 8.0.30 only" in refused.stderr
-    done = redolab(*RECOVERY, "--image", image.name, "--server", "mariadb-11.8", "--repeat", "1", *UNCHECKED)
+    assert "MySQL 8.0.30" in refused.stderr
+    more = ("--server", "mariadb-11.8", "--pool", "64M", "--repeat", "1")
+    done = redolab(*RECOVERY, "--image", image.name, *more, *UNCHECKED)
     assert done.returncode == 0, done.stderr
-    assert "MariaDB 11.8." in done.stdout
-    RunStore().remove(RunStore().get("latest"))
+    made = RunStore().get("latest")
+    (trial,) = recoveries(made)
+    assert (trial.server, trial.buffer_pool) == ("mariadb-11.8", 64 << 20)
+    # The run keeps no option that the image decides.
+    assert made.record().options["image"] == image.name
+    assert "log_size" not in made.record().options
+    RunStore().remove(made)
 
 
 def test_a_wrong_recovery_is_a_finding_with_its_evidence(image: CrashImage) -> None:
@@ -266,14 +224,11 @@ def test_a_wrong_recovery_is_a_finding_with_its_evidence(image: CrashImage) -> N
     finally:
         mark.write_bytes(original)
     assert done.returncode == 3
-    assert done.stderr.startswith("redolab: 1 finding in 1 recovery: the evidence is in ")
-    assert "rows of it: 5000 instead of 5001" in done.stdout
-    assert ", 1 WRONG" in done.stdout
     run = RunStore().get("latest")
     assert run.record().state is RunState.COMPLETE
     (recovery,) = recoveries_of(run)
     assert recovery.judgement is not None
-    assert [check.what for check in recovery.judgement.failed_checks] == ["rows of it"]
+    assert [(check.expected, check.found) for check in recovery.judgement.failed_checks] == [("5001", "5000")]
     (finding,) = run.findings()
     log, evidence = (run.folder / path for path in finding.evidence)
     assert "Starting crash recovery" in log.read_text()
@@ -295,9 +250,6 @@ def test_a_recovery_that_the_server_gives_up_is_a_finding_and_the_next_one_follo
         system.write_bytes(content)
         mark.write_bytes(original)
     assert done.returncode == 3, done.stderr
-    assert done.stderr.startswith("redolab: 2 findings in 2 recoveries: the evidence is in ")
-    assert "gave up recovering" in done.stdout
-    assert "GAVE UP at " in done.stdout
     run = RunStore().get("latest")
     assert run.record().state is RunState.COMPLETE
     for record in run.trials(RecoveryTrial):
@@ -314,29 +266,6 @@ def test_a_recovery_that_the_server_gives_up_is_a_finding_and_the_next_one_follo
     RunStore().remove(run)
 
 
-@pytest.mark.thorough
-def test_a_run_whose_crash_image_is_gone_makes_it_anew_and_measures_its_recoveries_again() -> None:
-    once = ["run", "recovery", *SMALL, "--repeat", "2", "--new-crash", "on"]
-    status, said = signal_at("2 of 2", signal.SIGINT, once)
-    assert status == 130, said
-    stopped = RunStore().get("latest")
-    (first,) = crashes_of(stopped)
-    assert redolab("rm", first.name).returncode == 0
-
-    done = redolab("run", "recovery", "--resume", stopped.name)
-    assert done.returncode == 0, done.stderr
-    assert "filling the redo log" in done.stdout
-    assert "0 of 2 recoveries are done" in done.stdout
-    used = {trial.image for trial in recoveries(stopped)}
-    assert len(recoveries(stopped)) == 2
-    assert first.name not in used
-    assert stopped.trial_count() == 3
-    assert nothing_is_left()
-    RunStore().remove(stopped)
-    for name in used:
-        images().remove(name, journal_of(PROJECT.lab))
-
-
 def test_beside_another_database_server_it_wants_to_be_told(image: CrashImage, tmp_path: Path) -> None:
     other = tmp_path / "mysqld"
     shutil.copy(shutil.which("sleep") or "", other)
@@ -348,8 +277,8 @@ def test_beside_another_database_server_it_wants_to_be_told(image: CrashImage, t
         finally:
             server.kill()
     assert refused.returncode == 2
-    assert f"redolab: mysqld (process {server.pid}) runs on this machine" in refused.stderr
-    assert "there is no run 'none'" in told.stderr
+    assert f"(process {server.pid})" in refused.stderr
+    assert f"(process {server.pid})" not in told.stderr
     assert planned.returncode == 0, planned.stderr
 
 
@@ -357,10 +286,7 @@ def test_killed_on_a_folder_of_the_users_it_leaves_nothing_there(image: CrashIma
     on_it = (*RECOVERY, "--image", image.name, "--storage", str(tmp_path), "--pool", "64M", "--repeat", "1", *UNCHECKED)
     status, _ = signal_at("… recovery 1", signal.SIGKILL, on_it)
     assert status == -signal.SIGKILL
-    deadline = time.monotonic() + 10
-    while lab_processes():
-        assert time.monotonic() < deadline, "the server outlived the lab"
-        time.sleep(0.05)
+    wait_until_servers_are_gone()
     cleaned = redolab("rm", "none")
     assert cleaned.returncode == 2
     assert f"left the folder {tmp_path / '.redolab-storage'}: cleaned up" in cleaned.stdout
@@ -382,7 +308,6 @@ def _fresh(stage: str) -> list[str]:
 def test_ctrl_c_leaves_nothing_at_any_stage(run: Run, stage: str) -> None:
     status, said = signal_at(stage, signal.SIGINT, _fresh(stage))
     assert status == 130, said
-    assert "redolab: stopped by SIGINT" in said
     assert "Traceback" not in said
     assert nothing_is_left()
 
@@ -391,32 +316,12 @@ def test_ctrl_c_leaves_nothing_at_any_stage(run: Run, stage: str) -> None:
 def test_what_a_sigkill_leaves_is_named_and_cleaned_up_by_the_next_command(run: Run, stage: str) -> None:
     status, _ = signal_at(stage, signal.SIGKILL, _fresh(stage))
     assert status == -signal.SIGKILL
-    deadline = time.monotonic() + 10
-    while lab_processes():
-        assert time.monotonic() < deadline, "the server outlived the lab"
-        time.sleep(0.05)
+    wait_until_servers_are_gone()
     done = redolab(*RECOVERY, "--image", images().all()[-1].name, "--repeat", "1", *UNCHECKED)
     assert done.returncode == 0, done.stderr
     assert "an earlier run was killed and left" in done.stdout
     assert nothing_is_left()
     RunStore().remove(RunStore().get("latest"))
-
-
-def test_a_second_run_says_so_and_stops(run: Run, image: CrashImage) -> None:
-    first = subprocess.Popen(
-        [sys.executable, "-m", "redolab", *EXPERIMENT, "--repeat", "1"],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=PROJECT.root,
-    )
-    with first:
-        assert first.stdout is not None
-        assert first.stdout.readline()
-        second = redolab(*RECOVERY, "--image", image.name)
-        assert second.returncode == 1
-        assert f"redolab: another redolab run (process {first.pid}) has this machine" in second.stderr
-        first.stdout.read()
-    assert first.returncode == 0
 
 
 @pytest.mark.thorough
@@ -438,13 +343,12 @@ def test_a_workload_that_dies_is_a_failure_of_its_crash_and_the_run_goes_on(run:
     done = redolab(*EXPERIMENT, "--workload", "oltp_write_only", "--new-crash", "on", *two)
     killer.join()
     assert done.returncode == 1
-    assert "redolab: 1 of 2 crashes failed (sysbench ended by itself with status -9: " in done.stderr
+    assert "sysbench" in done.stderr
     made = RunStore().get("latest")
     assert (made.record().state, len(recoveries(made))) == (RunState.INCOMPLETE, 1)
     (failure,) = made.failures()
     assert any(path.endswith("/workload.log") for path in failure.evidence), failure.evidence
     assert all((made.folder / path).exists() for path in failure.evidence)
-    assert "FAILED: server mariadb-10.11, log 64M, dataset 32M" in (made.folder / "table.txt").read_text()
     again = redolab("run", "recovery", "--resume", made.name)
     assert again.returncode == 0, again.stderr
     assert (made.record().state, len(recoveries(made)), made.failures()) == (RunState.COMPLETE, 2, [])

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from experiments.resizing.factors import Factors
-from experiments.resizing.plan import plan_of
-from redolab.records.turns import ResizingCell, ResizingConditions, ResizingTrial, Turn
-from redolab.results.turns import Compared, TurnsResult, turns_in
+from experiments.resizing.experiment import Resizing
+from redolab.results.turns import ResizedLoad, ResizingTrial, Turn, resized_loads
 from redolab.runs.factors import read_factors
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run
@@ -19,18 +17,6 @@ from tests.command import nothing_is_left, run_of
 from tests.thorough import mostly_thorough
 
 SMALL, LARGE = 16 * MIB, 64 * MIB
-CELL = ResizingCell(
-    server="mysql-9",
-    storage="native",
-    workload="tpcc",
-    connections=8,
-    tables=GIB,
-    pool=2 * GIB,
-    trx_commit=1,
-    small=SMALL,
-    large=LARGE,
-)
-KEY = Compared("local", "9.7.4", CELL, ResizingConditions(seconds=90, settling=30, warm_up=180))
 
 
 @pytest.fixture(scope="module", params=mostly_thorough(["mysql-9", "mariadb-11.8"], ["mysql-9"]))
@@ -44,20 +30,21 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
 
 def test_both_sizes_take_turns_in_one_load_of_a_server_that_resizes_while_it_runs(run: Run) -> None:
     assert run.record().state is RunState.COMPLETE
-    (cell,) = turns_in([run])
-    (block,) = cell.blocks
-    assert [turn.log_size for turn in block.turns] == [SMALL, LARGE, LARGE, SMALL]
+    (load,) = resized_loads([run])
+    (block,) = load.blocks
+    assert [turn.log_size_bytes for turn in block.turns] == [SMALL, LARGE, LARGE, SMALL]
     assert [(each.before, each.after) for each in block.resizes] == [(SMALL, LARGE), (LARGE, SMALL)]
     for turn in block.turns:
         assert turn.rate > 0
         # What is dirty in a log of that size is less than it holds: the size was in force.
-        assert turn.age is not None
-        assert 0 < turn.age < turn.log_size
-        assert turn.device_per_commit
+        assert turn.checkpoint_age_bytes is not None
+        assert 0 < turn.checkpoint_age_bytes < turn.log_size_bytes
+        assert turn.device_bytes_per_commit
     for change in block.resizes:
         assert 0 < change.answered_s <= change.in_force_s + 0.5
         assert any(at < 0 for at, _ in change.rates)
         assert any(at > change.in_force_s for at, _ in change.rates)
+    assert (run.folder / "plots/changes.svg").stat().st_size > 5000
     assert nothing_is_left()
 
 
@@ -68,7 +55,7 @@ def test_a_gain_is_of_blocks_whatever_drifts_from_one_to_the_next_and_within() -
               enumerate([first, other, other, first])])
         for base, first, other in ((1000, SMALL, LARGE), (800, LARGE, SMALL), (700, SMALL, LARGE))
     ]  # fmt: skip
-    gain = TurnsResult(KEY, blocks).gain
+    gain = ResizedLoad(blocks).gain
     assert gain.change == pytest.approx(0.02)
     assert gain.low == pytest.approx(0.02)
     assert gain.blocks == 3
@@ -78,33 +65,33 @@ def test_an_interval_is_as_wide_as_blocks_differ() -> None:
     """Student's t of three blocks: 4.30 times 2 % by the root of 3, though each of them has four turns."""
     gains = (0.98, 1.0, 1.02)
     blocks = [block([SMALL, LARGE, LARGE, SMALL], [1000, 1000 * each, 1000 * each, 1000]) for each in gains]
-    gain = TurnsResult(KEY, blocks).gain
+    gain = ResizedLoad(blocks).gain
     assert gain.change == pytest.approx(0, abs=0.001)
     assert gain.high == pytest.approx(4.30 * 0.02 / math.sqrt(3), rel=0.05)
 
 
 def test_blocks_begin_with_one_size_and_then_with_the_other() -> None:
-    factors = read_factors(Factors, {"server": "mysql-9", "log_size": "4G,256M", "repeat": "2", "seed": "1"})
-    made = plan_of(factors)
+    asked = {"server": "mysql-9", "log_size": "4G,256M", "repeat": "2"}
+    ((load, blocks),) = Resizing.cells(read_factors(Resizing.factors_type, asked)).items()
     small, large = 256 * MIB, 4 * GIB
-    assert [each.step.sizes for each in made.steps] == [(small, large, large, small), (large, small, small, large)]
-    assert made.groups[0].cell.pool == 8832 * MIB
+    assert [each.sizes for each in blocks] == [(small, large, large, small), (large, small, small, large)]
+    assert load.pool_bytes == 8832 * MIB
 
 
 def block(sizes: list[int], rates: list[float]) -> ResizingTrial:
     turns = tuple(
         Turn(
-            log_size=size,
-            seconds=90,
+            log_size_bytes=size,
+            turn_s=90,
             rate=rate,
             latency_95_ms=20,
             worst_second=0.9,
-            age=0.5 * size,
-            redo_per_second=3e6,
-            pages_per_commit=10_000,
-            device_per_commit=20 * 1024 if size == LARGE else 60 * 1024,
+            checkpoint_age_bytes=0.5 * size,
+            redo_bytes_per_second=3e6,
+            pages_bytes_per_commit=10_000,
+            device_bytes_per_commit=20 * 1024 if size == LARGE else 60 * 1024,
             cpu_share=0.9,
         )
         for size, rate in zip(sizes, rates, strict=True)
     )
-    return ResizingTrial(cell=CELL, version="9.7.4", counts_new_orders=True, turns=turns, resizes=(), instance="")
+    return ResizingTrial(version="9.7.4", counts_new_orders=True, turns=turns, resizes=(), instance="")

@@ -6,6 +6,7 @@ import csv
 import resource
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import numpy as np
@@ -14,21 +15,27 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from experiments.rotation import rotating
-from experiments.rotation.checking import Excused, Found, checked, found_in, longest_ms, numbers_in
+from experiments.rotation import experiment
 from experiments.rotation.experiment import (
     Conditions,
+    Found,
     LogCheck,
+    LogRotation,
+    Method,
     Phase,
     Rotating,
     Rotation,
     RotationTrial,
     Server,
-    Stretch,
     TableCounters,
-    stretch,
+    checked,
+    found_in,
+    longest_ms,
+    numbers_in,
 )
-from experiments.rotation.methods import Method
+from redolab.crash.bench.started_server import StartedServer
+from redolab.disks.attaching import DISKS
+from redolab.disks.file_systems import MADE_BY, check_file_system
 from redolab.errors import InvalidInput, WorkloadFailed
 from redolab.lab import Lab
 from redolab.machine import processes
@@ -38,13 +45,12 @@ from redolab.runs.factors import read_factors
 from redolab.runs.plan import draw_plan
 from redolab.runs.schema import RunState
 from redolab.runs.store import RunStore, new_session
-from redolab.storage.attaching import DISKS
-from redolab.storage.file_systems import MADE_BY, check_file_system
 from redolab.units import MIB
 from redolab.workloads.numbered import Second, Sent, second_of
+from redolab.workloads.windows import ReportedWindow, reported_window
 from tests.command import nothing_is_left, run_of
 from tests.examples import MACHINE
-from tests.querylogs.servers import users_server
+from tests.slowlog.servers import users_server
 
 _FIRST_LINES = (
     b"/usr/sbin/mysqld, Version: 9.7.4. started with:\nTcp port: 0  Unix socket: s\n"
@@ -97,7 +103,7 @@ def test_what_is_lost_torn_and_twice_is_counted_wherever_a_log_is_cut(
     (folder / "new").write_bytes(_FIRST_LINES * begun + content[cut:])
 
     found = found_in([(folder / "old", len("grown before\n")), (folder / "new", 0)])
-    check = checked(_sent(len(fates)), found, Excused())
+    check = checked(_sent(len(fates)), found)
 
     whole = dict.fromkeys(range(1, len(fates) + 1), 0)
     begins, torn, at_edge = 0, False, False
@@ -130,22 +136,22 @@ def test_a_statement_that_is_there_in_part_is_torn_and_others_are_none() -> None
 
 def test_what_was_not_logged_on_purpose_is_not_lost() -> None:
     """Held from 10 s to 20 s: the statement before may be left out too, as it is logged after it was answered."""
-    excused = Excused(held=(10 * _SECOND, 20 * _SECOND))
-    held = checked(_sent(30), _logged(30, *range(9, 21)), excused)
+    pause = (10 * _SECOND, 20 * _SECOND)
+    held = checked(_sent(30), _logged(30, *range(9, 21)), pause)
     assert (held.lost, held.unlogged, held.logged) == (0, 12, 18)
-    around = checked(_sent(30), _logged(30, 7, *range(10, 21), 21, 25), excused)
+    around = checked(_sent(30), _logged(30, 7, *range(10, 21), 21, 25), pause)
     assert (around.lost, around.unlogged, around.lost_s) == (3, 11, 18.0)
 
 
 def test_what_went_with_a_removed_file_is_not_lost_but_what_came_after_is() -> None:
-    check = checked(_sent(10, 10), Found({(0, 6): 1, (1, 7): 1, (1, 8): 1}, 1), Excused(removed_until=6 * _SECOND))
+    check = checked(_sent(10, 10), Found({(0, 6): 1, (1, 7): 1, (1, 8): 1}, 1), removed_until=6 * _SECOND)
     assert (check.removed, check.logged, check.lost, check.torn) == (10, 3, 7, 1)
-    held = checked(_sent(10), _logged(10, *range(1, 8)), Excused((3 * _SECOND, 5 * _SECOND), 7 * _SECOND))
+    held = checked(_sent(10), _logged(10, *range(1, 8)), (3 * _SECOND, 5 * _SECOND), 7 * _SECOND)
     assert (held.unlogged, held.removed, held.lost) == (4, 2, 1)
 
 
 def test_a_number_that_nobody_sent_is_torn() -> None:
-    assert checked(_sent(3), Found({(0, 1): 1, (0, 2): 1, (0, 3): 1, (0, 31): 1, (4, 1): 1}, 0), Excused()).torn == 2
+    assert checked(_sent(3), Found({(0, 1): 1, (0, 2): 1, (0, 3): 1, (0, 31): 1, (4, 1): 1}, 0)).torn == 2
 
 
 def test_the_longest_answer_is_of_what_was_on_its_way() -> None:
@@ -154,11 +160,11 @@ def test_the_longest_answer_is_of_what_was_on_its_way() -> None:
     assert longest_ms(sent, 61 * _SECOND, 89 * _SECOND) == 0
 
 
-def test_a_stretch_is_of_its_own_seconds() -> None:
+def test_a_window_is_of_its_own_seconds() -> None:
     seconds = [Second(number, 10.0 if number == 4 else 100.0, float(number)) for number in range(1, 9)]
-    assert stretch(seconds, 3, 3) == Stretch(seconds=3, per_second=100.0, longest_ms=5.0, slow_seconds=1)
-    with pytest.raises(WorkloadFailed, match="reported 2 of the 3 seconds from its second 7 on"):
-        stretch(seconds, 7, 3)
+    assert reported_window(seconds, 3, 3) == ReportedWindow(seconds=3, per_second=100.0, longest_ms=5.0, slow_seconds=1)
+    with pytest.raises(WorkloadFailed, match="reported 2 of the 3 seconds from second 7 on"):
+        reported_window(seconds, 7, 3)
 
 
 def test_a_report_of_a_second_is_read() -> None:
@@ -172,8 +178,8 @@ def _trial(longest: float = 5.0, **counts: int) -> RotationTrial:
     return RotationTrial(
         version="9.7.4",
         log_bytes=MIB,
-        without=Stretch(seconds=3, per_second=100, longest_ms=4.0, slow_seconds=0),
-        during=Stretch(seconds=3, per_second=100, longest_ms=longest, slow_seconds=0),
+        without=ReportedWindow(seconds=3, per_second=100, longest_ms=4.0, slow_seconds=0),
+        during=ReportedWindow(seconds=3, per_second=100, longest_ms=longest, slow_seconds=0),
         parts=(Phase(name="rename", began_s=0, seconds=0.1, longest_ms=1),),
         rotation_s=0.1,
         check=LogCheck(sent=100, logged=100, lost_s=0.0, **{**zero, **counts}),
@@ -212,7 +218,7 @@ def test_a_block_has_every_cell_once_and_its_instances_in_random_order(lab: Lab)
         "server": "mysql-9,mysql-5.7", "method": "rename-flush,rename-sync-flush,rename-usr1", "held": "off", "storage": "native",
         "file_system": "as-is", "repeat": "8", "seed": "1",
     }  # fmt: skip
-    planned = Rotation.plan_from(read_factors(Rotation.factors(), asked), lab)
+    planned = Rotation.plan_from(read_factors(Rotation.factors_type, asked), lab)
     in_order = list(dict.fromkeys(step.group for step in planned.steps))
     servers = [planned.groups[group].server for group in in_order]
     assert [planned.blocks[group] for group in in_order] == [block for block in range(1, 9) for _ in range(2)]
@@ -232,7 +238,7 @@ def test_a_modelled_disk_takes_room_for_its_check_too(lab: Lab) -> None:
     asked = {"server": "mysql-9", "method": "rm-flush", "held": "off", "file_system": "xfs", "log_file": "20M"}
     needed = []
     for storage in ("native", "cloud-ssd"):
-        planned = Rotation.plan_from(read_factors(Rotation.factors(), {**asked, "storage": storage}), lab)
+        planned = Rotation.plan_from(read_factors(Rotation.factors_type, {**asked, "storage": storage}), lab)
         needed.append(sum(Rotation(lab, planned).needs(range(len(planned.steps)), [0]).disk.values()))
     assert needed[1] > needed[0] > 2 * 20 * MIB
 
@@ -245,7 +251,7 @@ def test_a_copy_that_does_not_fit_leaves_the_log_as_it_was(tmp_path: Path) -> No
     resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, before[1]))
     try:
         with pytest.raises(OSError, match="File too large"):
-            rotating.copied_and_truncated(rotating.Rotated(log), log, tmp_path / "old")
+            LogRotation(cast("StartedServer", None), log).copy_and_truncate()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert log.stat().st_size == 10_000
@@ -291,9 +297,9 @@ def test_the_command_itself_and_a_signal_open_a_new_log_and_flush_no_table(
         running.do("CREATE DATABASE d", "CREATE TABLE d.t (id INT)", "SELECT * FROM d.t", "SELECT 'before'")
         (log,) = (tmp_path / "server/data").glob("*slow.log")
         with running.instance.connections.connect() as connection:
-            rotation = rotating.rotate(
-                method, running.instance, connection, log, held=False, scratch=tmp_path / "state"
-            )
+            used = running.instance.used(connection)
+            rotation = LogRotation(StartedServer(running.instance, connection, used, ""), log)
+            rotation.rotate(method, held=False, notes=tmp_path / "state")
         # A statement is logged after its answer, before the connection's next one.
         running.do("SELECT 'after'", "DO 1")
         assert rotation.old is not None
@@ -309,7 +315,7 @@ def test_the_command_itself_and_a_signal_open_a_new_log_and_flush_no_table(
 @pytest.fixture
 def waits_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Logging is held for half a second."""
-    monkeypatch.setattr(rotating, "WAIT", 0.25)
+    monkeypatch.setattr(experiment, "WAIT", 0.25)
 
 
 @pytest.mark.usefixtures("waits_little")
@@ -320,7 +326,7 @@ def test_held_the_rest_is_logged_and_a_removed_file_takes_its_own(lab: Lab, tmp_
         "server": "mysql-9", "method": "rm-flush", "held": "off", "storage": "native", "file_system": "as-is", "log_file": "20M",
         "seconds": "4", "warm_up": "1", "rate": "1000", "repeat": "1", "tables": "40", "check_disks": "off",
     }  # fmt: skip
-    planned = Rotation.plan_from(read_factors(Rotation.factors(), asked), lab)
+    planned = Rotation.plan_from(read_factors(Rotation.factors_type, asked), lab)
     run = RunStore(tmp_path).create("rotation", {}, new_session(MACHINE, "", {}))
     # Asked for by its factor, it would want longer windows.
     (step,) = planned.steps

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import math
-
+import msgspec
 import polars
 import pytest
 from rich.console import Console
 
-from experiments.slowlog_plugin.arms import Arm, Place
+from experiments.slowlog_plugin.experiment import Asking, Conditions, PluginTrial, Server, SlowlogPlugin
 from experiments.slowlog_plugin.load import answered
-from experiments.slowlog_plugin.table import cost_rows, cost_table, killed_rows, relative_cost
-from experiments.slowlog_plugin.trial import PluginTrial
-from redolab.lab import open_lab
+from experiments.slowlog_plugin.report import costs_table, report
+from experiments.slowlog_plugin.ways import Arm, Place
+from redolab.lab import Lab, open_lab
 from redolab.machine import files
 from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.report.table import SCREEN
+from redolab.runs.baseline import compared_with_baseline
+from redolab.runs.default_report import Configuration
+from redolab.runs.factors import read_factors
+from redolab.runs.plan import draw_plan
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from tests.command import lab_processes, redolab
-from tests.querylogs.plugin.instances import buildable, in_catalogue
+from tests.runs.test_baseline import of_trials
+from tests.slowlog.plugin.instances import buildable, in_catalogue
 
 REPORT = """
 Latency histogram (values are in milliseconds)
@@ -54,14 +58,14 @@ def run() -> Run:
 @pytest.mark.alone
 @pytest.mark.timeout(3600)
 def test_every_way_of_logging_is_measured_and_nothing_is_missing(run: Run) -> None:
-    trials = [record.trial for record in run.trials(PluginTrial)]
+    results = SlowlogPlugin.results(run)
     assert run.record().state is RunState.COMPLETE
-    measured = {trial.arm: trial for trial in trials if not trial.killed}
+    measured = {each.step.arm: each.trial for each in results if not each.trial.killed}
     assert set(measured) == set(Arm)
     for arm, trial in measured.items():
         assert trial.statements > 100
         assert trial.executed == trial.statements
-        assert trial.server_cpu
+        assert trial.server_cpu_s
         assert trial.p95_ms
         assert trial.p99_ms
         assert trial.p95_ms <= trial.p99_ms
@@ -69,9 +73,9 @@ def test_every_way_of_logging_is_measured_and_nothing_is_missing(run: Run) -> No
         if arm in {Arm.BUILT_IN, Arm.PLUGIN, Arm.BUFFERED, Arm.TABLE}:
             assert trial.lost == 0, arm
         assert (trial.log_bytes is not None) == arm.has_file
-        assert (trial.place is Place.DISK) == arm.has_file
+    assert all((each.step.log_on is Place.DISK) == each.step.arm.has_file for each in results)
     assert {measured[arm].dropped for arm in (Arm.PLUGIN, Arm.BUFFERED)} == {0}
-    killed = {trial.arm: trial for trial in trials if trial.killed}
+    killed = {each.step.arm: each.trial for each in results if each.trial.killed}
     assert set(killed) == {Arm.PLUGIN, Arm.BUFFERED}
     assert all(trial.executed > 100 for trial in killed.values())
     at_once, gathered = killed[Arm.PLUGIN].lost, killed[Arm.BUFFERED].lost
@@ -81,10 +85,6 @@ def test_every_way_of_logging_is_measured_and_nothing_is_missing(run: Run) -> No
     assert abs(at_once) <= 16
     # What a buffer of 4K holds: 16 clients, records of some 270 bytes.
     assert -16 <= gathered <= 16 * 17
-
-
-@pytest.mark.alone
-def test_its_report_is_there_and_nothing_else_is_left(run: Run) -> None:
     frame = polars.read_parquet(run.folder / "table.parquet")
     assert set(frame["arm"]) == {arm.value for arm in Arm}
     for ending in ("svg", "png"):
@@ -93,61 +93,78 @@ def test_its_report_is_there_and_nothing_else_is_left(run: Run) -> None:
     assert files.names(PROJECT.lab / "storage/native/instances") == []
 
 
-def _trial(arm: Arm, block: int, per_second: float, *, lines: int | None = None, killed: bool = False) -> PluginTrial:
+def _trial(per_second: float, lines: int | None = None) -> PluginTrial:
     return PluginTrial(
-        server="mariadb-10.11",
         version="10.11.19-MariaDB",
-        arm=arm,
-        place=Place.DISK if arm.has_file else Place.NOWHERE,
-        connections=16,
-        block=block,
-        seconds=10,
+        block=1,
+        statements_s=10,
         statements=round(10 * per_second),
         executed=round(10 * per_second),
         p95_ms=1,
         p99_ms=2,
-        server_cpu=5,
+        server_cpu_s=5,
         lines=lines,
         cut_off=0,
         log_bytes=None,
         dropped=None,
-        buffer=0,
-        killed=killed,
+        buffer_bytes=0,
     )
 
 
-def test_costs_are_those_of_the_same_blocks() -> None:
+def _configuration(arm: Arm, *per_second: float) -> Configuration:
+    place = Place.DISK if arm.has_file else Place.NOWHERE
+    step = Asking(arm=arm, log_on=place, connections=16, seconds=10)
+    trials = {str(block): _trial(each) for block, each in enumerate(per_second, start=1)}
+    return of_trials({"server": "MariaDB 10.11.19", **step.described()}, trials, Server(server="mariadb-10.11"), step)
+
+
+def _of_built_in(plugin: Configuration, built_in: Configuration) -> str:
+    none = _configuration(Arm.NONE, 1000, 2000, 3000)
+    found = compared_with_baseline([none, built_in, plugin], "per_second", {"arm": "none", "log": ""})
+    table = costs_table(found, ["per_second"])
+    place = [heading for heading, _ in table.headings].index("of built-in")
+    assert [cells[place] for cells in table.cells[:2]] == ["", ""]
+    return table.cells[2][place]
+
+
+def test_a_plugin_costs_a_share_of_what_the_built_in_log_costs_in_the_same_blocks_where_that_is_significant() -> None:
     # Blocks differ by a factor of three, and in each the built-in log takes 40 %, the plugin 10 %.
-    trials = []
-    for block, speed in enumerate((1000.0, 2000.0, 3000.0), start=1):
-        noise = 1 + 0.001 * block
-        trials += [
-            _trial(Arm.NONE, block, speed),
-            _trial(Arm.BUILT_IN, block, 0.6 * speed * noise, lines=round(6 * speed * noise)),
-            _trial(Arm.PLUGIN, block, 0.9 * speed / noise, lines=round(9 * speed / noise)),
-        ]
-    trials.append(_trial(Arm.BUFFERED, 1, 500, lines=4900, killed=True))
-    rows, killed = cost_rows(trials), killed_rows(trials)
-    by_arm = {row.arm: row for row in rows}
-    assert by_arm[Arm.NONE].change is None
-    built_in, plugin = by_arm[Arm.BUILT_IN], by_arm[Arm.PLUGIN]
-    assert built_in.change is not None
-    assert built_in.change.change == pytest.approx(-0.4, abs=0.01)
-    assert built_in.change.low < built_in.change.change < built_in.change.high < 0
-    assert plugin.relative is not None
-    assert plugin.relative.share == pytest.approx(0.25, abs=0.02)
-    assert plugin.relative.low <= plugin.relative.share <= plugin.relative.high
-    assert built_in.relative is None
-    assert [row.lost for row in killed] == [[100]]
-    assert cost_table(rows).width <= SCREEN
+    plugin = _configuration(Arm.PLUGIN, 900, 1800, 2700)
+    assert _of_built_in(plugin, _configuration(Arm.BUILT_IN, 600.6, 1201, 1799)) == "0.25"
+    assert _of_built_in(plugin, _configuration(Arm.BUILT_IN, 600, 2000, 3600)) == ""
 
 
-def test_a_cost_that_is_none_is_compared_with_nothing() -> None:
-    assert relative_cost([(0.1, 0.0), (0.1, -0.1)]) is None
-    few = relative_cost([(0.1, 0.2), (0.1, 0.2)])
-    assert few is not None
-    assert few.share == pytest.approx(0.5)
-    assert math.isnan(few.low)
+def test_a_report_of_a_committed_run_fits_a_screen() -> None:
+    made = report(Run(PROJECT.measured / "slowlog-plugin/20261126-000042-slowlog-plugin"))
+    assert len(made.answer.split()) <= 30
+    costs, killed = made.tables
+    assert costs.width <= SCREEN
+    assert len(costs.cells) == 2 * 3 * 10
+    assert len(killed.cells) == 2 * 2
+    assert len(made.rows["table"]) == 192
+
+
+def test_only_a_log_that_lacks_statements_of_a_living_server_is_a_finding(lab: Lab) -> None:
+    group = Server(server="mariadb-10.11")
+    step = Asking(arm=Arm.PLUGIN, log_on=Place.DISK, connections=16, seconds=10)
+    plan = draw_plan([[(group, [step])]], repeat=1, seed=1, conditions=Conditions(buffer=1))
+    bench = SlowlogPlugin(lab, plan)
+    assert bench.findings(group, step, _trial(10, lines=100)) == ()
+    assert len(bench.findings(group, step, _trial(10, lines=98))) == 1
+    killed = msgspec.structs.replace(group, killed=Arm.PLUGIN)
+    assert bench.findings(killed, step, _trial(10, lines=98)) == ()
+    digests = msgspec.structs.replace(step, arm=Arm.DIGESTS)
+    assert bench.findings(group, digests, _trial(10, lines=98)) == ()
+
+
+def test_performance_schema_and_each_kill_have_an_instance_of_their_own() -> None:
+    asked = {"server": "mariadb-11.8", "arm": "plugin,digests", "connections": "1,2", "log": "disk,tmpfs"}
+    cells = SlowlogPlugin.cells(read_factors(SlowlogPlugin.factors_type, asked))
+    plain, killed, schema = cells
+    assert (plain.schema, killed.killed, schema.schema) == (False, Arm.PLUGIN, True)
+    assert [each.arm for each in cells[plain]] == [Arm.NONE] * 2 + [Arm.PLUGIN] * 4
+    assert [(each.log_on, each.connections) for each in cells[killed]] == [(Place.TMPFS, 16)]
+    assert [(each.arm, each.log_on) for each in cells[schema]] == [(Arm.DIGESTS, Place.NOWHERE)] * 2
 
 
 def test_percentiles_are_those_of_the_histogram() -> None:

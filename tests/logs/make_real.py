@@ -8,6 +8,7 @@ and the timelines that the parser finds in it are the JSON beside it: read the d
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable
@@ -19,20 +20,20 @@ import msgspec
 import pymysql
 from rich.console import Console
 
-from redolab.errorlog import timelines, to_json
+from redolab.crash.image_store import ImageStore
+from redolab.crash.records.crash import CrashImage
+from redolab.errorlog import as_json, timelines
 from redolab.errorlog.collapse import collapsed
 from redolab.errorlog.files import read_log
 from redolab.lab import Lab, native_folder, open_lab
 from redolab.machine import copies, files
 from redolab.machine.page_cache import drop_page_cache
 from redolab.progress import Progress
-from redolab.records.crash import CrashImage
 from redolab.runs.store import RunStore
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import InstanceRequest, Purpose, Setting
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
-from redolab.states.images import ImageStore
 from redolab.units import MIB
 from tests.small_crash import small_crash
 
@@ -106,7 +107,7 @@ def _make(lab: Lab, home: Path, server: InstalledServer, variants: list[Variant]
         if variant.prepared_transactions:
             lines = log.read_text().splitlines()
             log.write_text("".join(f"{line}\n" for line, _ in collapsed(lines, [None] * len(lines))))
-        found = [to_json(timeline) for timeline in timelines(read_log(log))]
+        found = [json.loads(as_json(timeline)) for timeline in timelines(read_log(log))]
         log.with_suffix(".json").write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
     for image in crashes.values():
         images.remove(image.name, lab.journal)

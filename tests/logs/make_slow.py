@@ -2,7 +2,7 @@
 
     .venv/bin/python -m tests.logs.make_slow [SERVER…]
 
-Beside each, NAME.pt.json, is what pt-query-digest says of it (`tests.querylogs.digest.theirs`), if it is installed.
+Beside each, NAME.pt.json, is what pt-query-digest says of it (`tests.slowlog.digest.theirs`), if it is installed.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _statements(r: random.Random) -> Iterator[str]:
 
 def main(wanted: list[str]) -> None:
     """Make these servers' logs, or all."""
-    from tests.querylogs.digest.theirs import write_theirs
+    from tests.slowlog.digest.theirs import write_theirs
 
     SLOW.mkdir(exist_ok=True)
     with open_lab(Progress(Console()), RunStore().clear_unfinished) as lab:

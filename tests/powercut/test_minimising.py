@@ -19,11 +19,6 @@ def test_exactly_those_that_do_it_together_are_left(count: int, causes: set[int]
     assert set(fewest(range(count), lambda some: needed <= set(some))) == needed
 
 
-def test_nothing_is_left_of_what_needs_nothing() -> None:
-    assert fewest([1, 2, 3], lambda some: True) == []
-    assert fewest([], lambda some: False) == []
-
-
 def test_of_many_writes_few_states_are_tried() -> None:
     tried = 0
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from redolab.disks.profiles import Cache
 from redolab.powercut.recording import Event, Recording
-from redolab.powercut.states import SECTOR, History, Lost, PowerCut, Survivors, survivors_of
-from redolab.storage.profiles import Cache
+from redolab.powercut.states import SECTOR, History, PowerCut, Survivors, survivors_of
 from tests.powercut.recordings import recording_of
 
 _SECTORS = 12
@@ -125,12 +125,6 @@ def test_a_state_without_what_a_cut_takes_is_the_state_that_the_cut_leaves() -> 
                 assert losses == []
 
 
-def test_of_a_write_only_the_sectors_named_are_lost() -> None:
-    recording = recording_of([(Event.WRITE, 0, 8 * SECTOR, 0)], [1, -1])
-    sources = History(recording).state_without(2, [Lost(0, 2, 3)]).sources
-    assert sources.tolist() == [0, 1, -1, -1, -1, 5, 6, 7]
-
-
 def test_from_when_on_a_write_is_safe() -> None:
     write, flush = (Event.WRITE, 0, SECTOR, 0), (Event.FLUSH, 0, 0, 0)
     assert History(recording_of([write, flush], [1, -1, 2, -2])).at_risk_until(0) == 4
@@ -158,12 +152,6 @@ def test_a_write_that_was_never_answered_may_be_there_even_without_a_volatile_ca
     history = History(recording_of([(Event.WRITE, 0, SECTOR, 0)], [1]), Cache(volatile=False))
     hashes = {history.state(PowerCut(place=1, survivors=kind)).hash for kind in (Survivors.NONE, Survivors.ALL)}
     assert len(hashes) == 2
-
-
-def test_one_seed_is_one_state() -> None:
-    history = History(recording := _drawn(random.Random(3)))
-    cuts = [PowerCut(place=recording.places, survivors=kind, seed=5) for kind in Survivors]
-    assert [history.state(cut).hash for cut in cuts] == [history.state(cut).hash for cut in cuts]
 
 
 def _covers(recording: Recording, number: int, sector: int) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import statistics
 
+from redolab.disks.profiles import HOME
+from redolab.predict.observations import known_disks
 from redolab.results.alike import Keys, keyed_recoveries
 from redolab.results.committed import HOST_D
-from redolab.results.observations import known_disks
 from redolab.results.storages import storages_of
 from redolab.runs.pages import measured_runs
-from redolab.storage.profiles import HOME
 
 
 def test_a_disk_is_the_median_of_what_fio_found_and_not_what_it_met_in_a_busy_minute() -> None:

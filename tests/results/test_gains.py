@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
-
-import msgspec
 import pytest
 
-from redolab.machine.machine_class import machine_classes
-from redolab.models.plateau import Plateau
-from redolab.records.alike import Alike
-from redolab.records.kill_rule import KillRule
 from redolab.results.gains import LoadSeries, load_series
 from redolab.results.loads import Load
+from redolab.results.plateau import Plateau
 from redolab.units import GIB
-from tests.examples import MACHINE, load_key, production_load
+from tests.examples import production_load
 
 
 def series(*loads: Load) -> LoadSeries:
@@ -63,14 +56,6 @@ def test_a_size_of_other_seconds_is_compared_by_way_of_one_that_has_both() -> No
     )
     assert found.gains[4 * GIB].change == pytest.approx(1.1 * 1.2 - 1)
     assert found.apart == []
-
-
-def test_one_load_of_each_size_tells_no_interval() -> None:
-    found = series(production_load("one", GIB, 1000), production_load("one", 4 * GIB, 1100))
-    assert found.gains[4 * GIB].change == pytest.approx(0.1)
-    assert math.isnan(found.gains[4 * GIB].low)
-    # It may be any of the sizes.
-    assert (_plateau(found).size, _plateau(found).low, _plateau(found).high) == (4 * GIB, GIB, 4 * GIB)
 
 
 def test_repeated_loads_tell_how_far_those_made_alike_differ() -> None:
@@ -131,24 +116,9 @@ def test_repeated_loads_of_a_single_size_have_the_interval_of_what_they_differ_b
     assert 31_000 < cell.rate.high < 33_500
 
 
-def test_loads_that_were_ended_otherwise_are_another_series() -> None:
-    long = production_load("one", GIB, 1000)
-    spec = msgspec.structs.replace(long.image.spec, kill=KillRule(after=600))
-    other = replace(long, key=load_key(spec), image=msgspec.structs.replace(long.image, spec=spec))
-    assert len(load_series([long, other])) == 2
-
-
 def test_where_nothing_succeeded_with_the_smallest_log_the_others_still_have_a_best() -> None:
     found = series(
         production_load("one", GIB, 0), production_load("one", 2 * GIB, 1000), production_load("one", 4 * GIB, 1010)
     )
     assert not found.gains
     assert _plateau(found).size == 2 * GIB
-
-
-def test_loads_of_two_classes_of_machines_are_two_series_also_where_both_are_called_the_same() -> None:
-    here = production_load("one", GIB, 1000)
-    (elsewhere,) = machine_classes([msgspec.structs.replace(MACHINE, cpu="another CPU")])
-    values = tuple((name, elsewhere if name == "machine" else value) for name, value in here.key.values)
-    there = replace(production_load("one", 4 * GIB, 2000), key=Alike(values).but())
-    assert [len(each.cells) for each in load_series([here, there])] == [1, 1]

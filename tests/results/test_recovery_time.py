@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from redolab.project import PROJECT
-from redolab.records.recovery import Outcome, WarmTime
+from redolab.crash.records.recovery import Outcome, WarmTime
 from redolab.results.recoveries import median_back
 from tests.examples import trial
-
-_READERS = ("redolab/results", "redolab/sizing", "redolab/watching", "experiments", "notebooks")
 
 
 def test_only_a_recovery_that_ended_well_has_a_recovery_time() -> None:
@@ -17,16 +14,6 @@ def test_only_a_recovery_that_ended_well_has_a_recovery_time() -> None:
     assert measured.ready_s == 3.3
     for outcome in set(Outcome) - {Outcome.READY}:
         assert replace(measured, outcome=outcome).ready_s is None, outcome
-
-
-def test_no_reader_takes_the_time_of_a_recovery_that_ended_badly() -> None:
-    taking = [
-        path
-        for folder in _READERS
-        for path in (PROJECT.root / folder).rglob("*.py")
-        if any(f"{name}.seconds_to_ready" in path.read_text() for name in ("trial", "typical", "recovery", "measured"))
-    ]
-    assert taking == []
 
 
 def followed(back: float | None) -> WarmTime:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from redolab.counters import Sample
+from redolab.counters.sampler import CsvFile, SampleFile
 from redolab.machine.facts import MachineSample
 from redolab.results.series import read_machine_samples, read_moments, read_samples
-from redolab.samples.sampler import CsvFile, SampleFile
+from redolab.servers.redo_counters import Sample
 from redolab.workloads.data import WorkloadMoment
 
 MACHINE = MachineSample(

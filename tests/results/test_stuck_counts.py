@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from redolab.models.recovery_time.stuck import StuckCount, StuckCounts
-from redolab.records.recovery import Outcome, RecoveryTrial
+from redolab.crash.records.recovery import Outcome, RecoveryTrial
+from redolab.predict.observations import stuck_counts
+from redolab.predict.recovery_time.stuck import StuckCount, StuckCounts
 from redolab.results.alike import Keyed
-from redolab.results.observations import stuck_counts
 from redolab.units import GIB
 from tests.examples import MACHINE, image, keyed, record, trial
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import random
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from redolab.errorlog import timelines
-from redolab.errorlog.arrivals import arrivals_of, read_stamped_log
-from redolab.errors import InvalidInput, LabError
+from redolab.errorlog.files import arrivals_of, read_stamped_log
+from redolab.errors import LabError
 from redolab.project import PROJECT
 from redolab.runs import pages
 from redolab.runs.packing import PACKED, unpacked
-from redolab.runs.schema import RunState, TrialRecord
+from redolab.runs.schema import FailureRecord, RunState, TrialRecord
 from redolab.runs.store import Run, RunStore, new_session
 from tests.examples import MACHINE, trial
 
@@ -106,6 +107,31 @@ def test_a_run_is_kept_without_what_is_made_again_or_too_large(
     assert [each.name for each in pages.measured_runs("stuck")] == [run.name]
 
 
+@pytest.mark.parametrize("lab", [str(PROJECT.lab), "/.lab", "/srv/the.other-clone_2/.lab"])
+def test_no_kept_file_names_the_folder_of_the_lab(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lab: str
+) -> None:
+    monkeypatch.setattr(type(PROJECT), "measured", property(lambda _: tmp_path / "measured"))
+    said = f"umount: {lab}/storage/disks/one/model: target is busy."
+    run.add_failure(
+        FailureRecord(
+            position=1,
+            group=0,
+            attempt=1,
+            session=0,
+            when=datetime.now(UTC),
+            took=1.0,
+            problem="failed",
+            details=(said,),
+        )
+    )
+    (run.folder / "my.cnf").write_text(f"basedir={lab}/servers/mysql-9\ntmpdir=/tmp/x.lab/y\n")
+    kept = pages.keep_run("stuck", run)
+    (found,) = Run(kept).failures()
+    assert found.details == ("umount: .lab/storage/disks/one/model: target is busy.",)
+    assert (kept / "my.cnf").read_text() == "basedir=.lab/servers/mysql-9\ntmpdir=/tmp/x.lab/y\n"
+
+
 def test_a_log_is_read_from_a_packed_run_as_it_was(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(PROJECT), "measured", property(lambda _: tmp_path / "measured"))
     log = run.folder / "logs/1.log"
@@ -130,13 +156,3 @@ def test_a_log_is_read_from_a_packed_run_as_it_was(run: Run, tmp_path: Path, mon
     (packed / PACKED).write_bytes(before[: len(before) // 2])
     with pytest.raises(LabError, match="is torn"):
         _ = Run(packed).files
-
-
-def test_a_folder_without_runs_and_an_unknown_one_are_refused(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(type(PROJECT), "measured", property(lambda _: tmp_path / "none"))
-    with pytest.raises(LabError, match="no run is kept"):
-        pages.measured_runs("stuck")
-    with pytest.raises(InvalidInput, match="no folder of data/measured 'glory'"):
-        pages.keep_run("glory", run)

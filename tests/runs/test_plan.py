@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from redolab.bench.planning import crash_blocks, load_of
+from redolab.crash.bench.crash_plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
+from redolab.crash.bench.planning import crash_blocks, load_of
+from redolab.crash.records.kill_rule import KillRule, Uniform
+from redolab.disks.catalogue import storage_profile
 from redolab.project import PROJECT
-from redolab.records.kill_rule import KillRule, Uniform
-from redolab.records.plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
-from redolab.runs.combinations import crossed, one_at_a_time
 from redolab.runs.estimate import NOTHING_KNOWN, Experience, in_words
 from redolab.runs.plan import (
     Order,
@@ -23,10 +23,7 @@ from redolab.runs.plan import (
     draw_in_blocks,
     draw_plan,
     last_positions,
-    plan_as_given,
-    remaining,
 )
-from redolab.storage.catalogue import storage_profile
 from redolab.units import MIB
 from tests.examples import image
 
@@ -135,12 +132,6 @@ def test_in_blocks_a_block_is_ended_before_the_next_begins_whether_or_not_anythi
     assert msgspec.json.decode(msgspec.json.encode(plan), type=CrashPlan) == plan
 
 
-def test_as_given_nothing_is_drawn() -> None:
-    plan: CrashPlan = plan_as_given(CRASHES, seed=7, conditions=CONDITIONS)
-    assert [(each.group, each.step) for each in plan.steps] == [(group, step) for group in (0, 1) for step in STEPS]
-    assert not plan.mixes_groups
-
-
 def test_every_committed_plan_says_how_its_order_was_drawn() -> None:
     paths = sorted(PROJECT.measured.glob("*/*/plan.json"))
     assert len(paths) > 100
@@ -153,13 +144,6 @@ def test_every_committed_plan_says_how_its_order_was_drawn() -> None:
             assert [plan.blocks[group] for group in order] == sorted(plan.blocks), path
         else:
             assert order == list(range(len(plan.groups))), path
-
-
-def test_a_plan_is_data_and_what_is_done_is_not_done_again() -> None:
-    plan = drawn()
-    assert msgspec.json.decode(msgspec.json.encode(plan), type=CrashPlan) == plan
-    assert remaining(plan, set(range(10))) == list(range(10, 36))
-    assert remaining(plan, set(range(36))) == []
 
 
 def test_how_long_it_takes_is_told_from_what_is_closest() -> None:
@@ -188,11 +172,3 @@ def test_how_long_it_takes_is_told_from_what_is_closest() -> None:
     again = experience.estimate(plan, on_hdd, [])
     assert again is not None
     assert (again.seconds, again.unknown) == (400.0, 0)
-
-
-def test_all_combinations_or_one_factor_at_a_time() -> None:
-    values = {"a": (1, 2, 3), "b": (10, 20)}
-    assert len(crossed(values)) == 6
-    assert one_at_a_time(values) == [
-        {"a": 1, "b": 10}, {"a": 2, "b": 10}, {"a": 3, "b": 10}, {"a": 1, "b": 20},
-    ]  # fmt: skip

@@ -13,11 +13,11 @@ from redolab.runs.factors import factors_of, read_factors
 
 
 def read(experiment: Any, **given: str) -> Any:
-    return read_factors(experiment.factors(), given)
+    return read_factors(experiment.factors_type, given)
 
 
 def test_a_field_of_a_group_or_step_is_a_list_and_one_of_the_conditions_a_value() -> None:
-    names = [each.name for each in factors_of(Inflation.factors())]
+    names = [each.name for each in factors_of(Inflation.factors_type)]
     assert names[:9] == [
         "server", "trx_commit", "binary_log", "threads", "row_bytes", "rows", "seconds", "log_size", "cross",
     ]  # fmt: skip
@@ -29,7 +29,7 @@ def test_a_field_of_a_group_or_step_is_a_list_and_one_of_the_conditions_a_value(
 
 def test_what_a_run_keeps_of_its_factors_is_read_again() -> None:
     asked = read(Rotation, method="rename-hup,rm-flush", held="on", log_file="20M")
-    assert read_factors(Rotation.factors(), asked.in_words()) == asked
+    assert read_factors(Rotation.factors_type, asked.in_words()) == asked
 
 
 def test_every_combination_that_exists_is_a_cell() -> None:
@@ -38,14 +38,3 @@ def test_every_combination_that_exists_is_a_cell() -> None:
     assert {(group.server, group.file_system): len(steps) for group, steps in cells.items()} == {
         ("mysql-9", "xfs"): 2, ("mysql-9", "ext4"): 2, ("mysql-5.7", "xfs"): 1, ("mysql-5.7", "ext4"): 1,
     }  # fmt: skip
-
-
-def test_a_value_that_exists_with_none_of_the_others_is_refused() -> None:
-    asked = read(Rotation, server="mysql-5.7", method="rename-flush,rename-usr1", storage="native")
-    with pytest.raises(InvalidInput, match="method rename-usr1 exists with none of the other values"):
-        Rotation.cells(asked)
-
-
-def test_a_step_is_described_in_the_words_of_its_options() -> None:
-    (steps,) = {tuple(steps) for steps in Rotation.cells(read(Rotation, method="rm-flush", held="on")).values()}
-    assert steps[0].described() == {"log_file": "1G", "method": "rm-flush", "held": "on"}

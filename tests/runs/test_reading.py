@@ -38,12 +38,10 @@ def test_a_run_of_another_format_is_named_and_left_as_it_is(runs: Path, format_:
     record = (run / "run.json").read_text().replace(f'"format": {RUN_FORMAT}', f'"format": {format_}')
     (run / "run.json").write_text(record.replace('"complete"', '"running"'))
     kept = (run / "run.json").read_bytes()
-    why = f"the run {run.name} has format {format_}, and this lab reads {RUN_FORMAT}: {reader} redolab reads it"
-    with pytest.warns(UserWarning, match=f"left out: {why}"):
+    with pytest.warns(UserWarning, match=f"{run.name} .*{reader}"):
         assert redolab.load_runs(folder=runs).height == 0
     shown = command("show", run.name, environment={"REDOLAB_RUNS": str(runs)})
-    assert shown.returncode == 1
-    assert why in shown.stderr
+    assert (shown.returncode, reader in shown.stderr) == (1, True)
     assert RunStore(runs).clear_unfinished() == []
     assert (run / "run.json").read_bytes() == kept
 
@@ -54,7 +52,7 @@ def test_a_run_that_cannot_be_read_is_named_and_left_out(runs: Path, experiment:
     run = only(runs, experiment)
     with (run / "trials.jsonl").open("ab") as file:
         file.write(rubbish)
-    with pytest.warns(UserWarning, match=f"left out: the run {run.name} cannot be read"):
+    with pytest.warns(UserWarning, match=run.name):
         assert redolab.load_runs(experiment, runs).height == 0
 
 
@@ -66,18 +64,39 @@ def test_a_committed_run_is_listed_shown_and_reported_again(runs: Path) -> None:
         assert run.name in listed
         shown = command("report", run.name, environment=environment)
         assert shown.returncode == 0, shown.stderr
-        assert "could not be drawn" not in shown.stdout
         assert (run.folder / "run.json").read_bytes() == kept
         assert command("show", run.name, environment=environment).returncode == 0
 
 
+_OF_RECOVERIES = ["Columns of recoveries"]
+
+
 @pytest.mark.parametrize(
-    ("experiment", "heading"),
-    [("recovery", "Columns of recoveries"), ("inflation", "Columns of the inflation experiment")],
+    ("experiment", "headings"),
+    [
+        ("recovery", _OF_RECOVERIES),
+        ("throughput", ["Columns of loads", *_OF_RECOVERIES]),
+        ("settings", ["Columns of loads", "Columns of the settings experiment", *_OF_RECOVERIES]),
+        *(
+            (name, [f"Columns of the {name} experiment"])
+            for name in (
+                "inflation",
+                "logging-impact",
+                "resizing",
+                "rotation",
+                "slowlog-plugin",
+                "binlog-purge",
+                "durability",
+            )
+        ),
+    ],
 )
-def test_every_column_is_documented_and_nothing_else(runs: Path, experiment: str, heading: str) -> None:
-    columns = redolab.load_runs(experiment, runs).columns
-    assert sorted(columns) == sorted([*_documented("Columns of all experiments"), *_documented(heading)])
+def test_every_column_is_documented_and_nothing_else(experiment: str, headings: list[str]) -> None:
+    columns = redolab.load_runs(experiment, PROJECT.measured / experiment).columns
+    documented = [name for heading in ("Columns of all experiments", *headings) for name in _documented(heading)]
+    # The committed loads of resizing are all TPC-C, whose throughput has a column of its own.
+    of_other_loads = {"commits_per_second"} if experiment == "resizing" else set()
+    assert sorted(columns) == sorted(name for name in documented if name not in of_other_loads)
 
 
 def _documented(heading: str) -> list[str]:

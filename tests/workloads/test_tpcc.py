@@ -11,18 +11,18 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from redolab.crashes.dataset import make_dataset
+from redolab.crash.dataset import make_dataset
+from redolab.crash.dataset_store import remove_dataset
+from redolab.crash.image_store import ImageStore
+from redolab.crash.records.dataset import DatasetSpec
 from redolab.lab import Lab, journal_of, native_folder
 from redolab.machine import files
 from redolab.project import PROJECT
-from redolab.records.dataset import DatasetSpec
 from redolab.results.recoveries import recoveries_of
 from redolab.runs.store import Run, RunStore
 from redolab.servers.dialects import SOCKET, InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Connections, Instance
-from redolab.states.datasets import remove_dataset
-from redolab.states.images import ImageStore
 from redolab.units import MIB
 from redolab.workloads.catalogue import workload_catalogue
 from redolab.workloads.data import DATABASE
@@ -241,4 +241,3 @@ def _command_lines() -> str:
 def test_tpcc_mysql_is_looked_for_before_anything_starts() -> None:
     done = redolab("run", "recovery", "--workload", "tpcc-mysql", environment={"REDOLAB_TPCC_MYSQL": "/nowhere"})
     assert (done.returncode, done.stdout) == (2, "")
-    assert "there is no tpcc_load in /nowhere: build tpcc-mysql and name its folder" in done.stderr

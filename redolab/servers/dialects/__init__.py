@@ -13,10 +13,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
-from redolab.counters import Counters
 from redolab.errors import InvalidInput
-from redolab.models.capacity import RedoCapacity, RedoLayout
-from redolab.models.inflation import LogWriter
+from redolab.servers.log_writer import LogWriter
+from redolab.servers.redo_capacity import RedoCapacity, RedoLayout
+from redolab.servers.redo_counters import Counters
 from redolab.units import GIB
 
 _LAST = 99
@@ -183,6 +183,10 @@ class Dialect(Protocol):
     """True if the server has `innodb_io_capacity_max`."""
     dumps_pool: bool
     """True if the server can dump its buffer pool and load the dump at a start."""
+    compresses_binary_log: bool
+    """True if transactions in the binary log can be compressed (8.0.20)."""
+    limits_pool_dump: bool
+    """True if the server has `innodb_buffer_pool_dump_pct`; without it a dump has all pages."""
     caches_queries: bool
     """True if the server has a query cache."""
     slow_log_detail: SlowLogDetail | None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from redolab.counters import Counters
 from redolab.servers.dialects import REDO, SLOW_LOG, InstanceRequest, Purpose, Resizing, Setting
+from redolab.servers.redo_counters import Counters
 
 METRICS = {
     "lsn": "log_lsn_current",

@@ -8,9 +8,6 @@ from typing import Any
 
 from typing_extensions import override
 
-from redolab.counters import Counters
-from redolab.models.capacity import RedoCapacity, RedoLayout, capacity_before_8_0, one_file, two_files
-from redolab.models.inflation import LogWriter
 from redolab.servers.dialects import (
     Dialect,
     GetsStuck,
@@ -25,6 +22,9 @@ from redolab.servers.dialects import (
     innodb,
     overridden,
 )
+from redolab.servers.log_writer import LogWriter
+from redolab.servers.redo_capacity import RedoCapacity, RedoLayout, capacity_before_8_0, one_file, two_files
+from redolab.servers.redo_counters import Counters
 from redolab.units import GIB, MIB
 
 _RESIZES_ONLINE = Version(10, 9, 0)
@@ -85,7 +85,8 @@ class MariaDB(Dialect):
         self.doublewrite_files = False
         self.chooses_page_size = True
         self.has_io_ceiling = True
-        self.dumps_pool = True
+        self.dumps_pool = self.limits_pool_dump = True
+        self.compresses_binary_log = False
         self.caches_queries = True
         self.statements_in_binary_log = ()
         self._one_file = version >= Version(10, 5, 0)

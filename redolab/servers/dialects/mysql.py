@@ -8,17 +8,6 @@ from typing import Any
 
 from typing_extensions import override
 
-from redolab.counters import Counters
-from redolab.models.capacity import (
-    RedoCapacity,
-    RedoLayout,
-    capacity_8_0,
-    capacity_8_0_30,
-    capacity_before_8_0,
-    thirty_two_files,
-    two_files,
-)
-from redolab.models.inflation import LogWriter
 from redolab.servers.dialects import (
     CAPACITY_IN_FORCE,
     Dialect,
@@ -34,6 +23,17 @@ from redolab.servers.dialects import (
     innodb,
     overridden,
 )
+from redolab.servers.log_writer import LogWriter
+from redolab.servers.redo_capacity import (
+    RedoCapacity,
+    RedoLayout,
+    capacity_8_0,
+    capacity_8_0_30,
+    capacity_before_8_0,
+    thirty_two_files,
+    two_files,
+)
+from redolab.servers.redo_counters import Counters
 from redolab.units import GIB, MIB
 
 # Versions in which the redo log's format changed, newest first (storage/innobase/include/log0types.h, Log_format).
@@ -135,6 +135,8 @@ class MySQL(Dialect):
         self.log_buffer = (64 if version >= Version(8, 4, 0) else 16 if version >= Version(5, 7, 6) else 8) * MIB
         self.has_io_ceiling = self._has_metrics
         self.dumps_pool = self._has_metrics
+        self.compresses_binary_log = version >= Version(8, 0, 20)
+        self.limits_pool_dump = version >= Version(5, 7, 2)
         self.caches_queries = version < Version(8, 0, 3)
         self.slow_log_detail = _SLOW_LOG_DETAIL if version >= Version(8, 0, 14) else None
         # File_query_log::open (sql/log.cc) takes regular files alone since then.

@@ -1,1 +1,0 @@
-"""Recovery times after crashes at random times of a load under production settings."""

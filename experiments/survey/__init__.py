@@ -1,1 +1,0 @@
-"""Recovery times under conditions drawn at random: tables, checkpoint age, buffer pools."""

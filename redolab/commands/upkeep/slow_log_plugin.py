@@ -1,0 +1,39 @@
+"""The slow log plugin for a user's own server."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from redolab.errors import InvalidInput
+from redolab.lab import open_lab
+from redolab.progress import Progress
+from redolab.runs.store import RunStore
+from redolab.servers.catalogue import server_catalogue
+from redolab.slowlog.plugin.building import built_slow_log_plugin, check_has_plugin
+
+
+def put_slow_log_plugin(progress: Progress, name: str, folder: Path) -> str:
+    """Build the plugin for a server and put it into a folder. Return a sentence on it.
+
+    Raises `InvalidInput` for a missing folder or a server that cannot have such a plugin, and `LabError`.
+    """
+    if not folder.is_dir():
+        raise InvalidInput(f"there is no folder {folder}", "make it, or name another")
+    # Check before the server is fetched.
+    check_has_plugin(name, server_catalogue().get(name).dialect())
+    with open_lab(progress, RunStore().clear_unfinished) as lab:
+        server = lab.server(name)
+        plugin = built_slow_log_plugin(lab, server)
+        to = folder / plugin.name
+        # Write beside the name and then move: a server may have the old file open.
+        beside = folder / f".{plugin.name}.new"
+        try:
+            shutil.copyfile(plugin, beside)
+            beside.chmod(0o644)
+            beside.replace(to)
+        except OSError as error:
+            raise InvalidInput(f"{to} cannot be written ({error.strerror})", "name another folder") from error
+        finally:
+            beside.unlink(missing_ok=True)
+    return f"{to} is for {server.name} {server.version}, and no other: INSTALL SONAME '{plugin.stem}'"

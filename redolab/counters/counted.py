@@ -1,0 +1,55 @@
+"""The meaning of a server's `Innodb_os_log_written`, inferred from measured growth and not from its version."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redolab.servers.log_writer import Counted, Lengths, LogWriter, bytes_per_lsn_byte
+
+_TELLING = 1.1
+"""Fewest bytes per byte of LSN that distinguish the meanings: a tenth of the LSN is rewritten blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class CounterGrowth:
+    """Growth of the counters over one window of load: bytes, and number of log writes."""
+
+    lsn: int
+    os_log_written: int
+    log_writes: int
+    lengths: Lengths
+
+    @property
+    def ratio(self) -> float:
+        """Bytes of os_log_written for each byte of LSN."""
+        return self.os_log_written / self.lsn
+
+    @property
+    def lsn_per_log_write(self) -> float:
+        """Mean LSN bytes of a log write, the `r` of `redolab.servers.log_writer`."""
+        return self.lsn / self.log_writes
+
+
+def what_is_counted(writer: LogWriter, growths: Sequence[CounterGrowth]) -> Counted | None:
+    """Return the meaning under which the model fits the measured growth best; None if no growth distinguishes them.
+
+    The best fit has the smallest median of |ln(predicted / measured)|. Without write-ahead there is no padding, and the
+    result is `BLOCKS`.
+    """
+    telling = [growth for growth in growths if predicted(writer, Counted.BLOCKS, growth) >= _TELLING]
+    if not telling:
+        return None
+
+    def distance(counted: Counted) -> float:
+        return statistics.median(abs(math.log(predicted(writer, counted, growth) / growth.ratio)) for growth in telling)
+
+    # min() keeps the order: the first of equally good meanings wins.
+    return min((Counted.LSN, Counted.BLOCKS, Counted.BLOCKS_AND_PADDING), key=distance)
+
+
+def predicted(writer: LogWriter, counted: Counted, growth: CounterGrowth) -> float:
+    """Return the bytes of os_log_written for each byte of LSN that the model predicts under a meaning."""
+    return bytes_per_lsn_byte(writer, counted, growth.lsn_per_log_write, growth.lengths)

@@ -1,0 +1,107 @@
+"""Factors that experiments with crashes share. Runs are read without what crashes servers: parsers import it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from redolab.disks.catalogue import storage_name, storage_profile
+from redolab.disks.file_systems import AS_IS, MADE_BY
+from redolab.disks.profiles import FolderStorage, StorageProfile, TmpfsStorage
+from redolab.errors import InvalidInput
+from redolab.runs.factors import CommonFactors, factor, keep_factor, one_of
+from redolab.runs.options import Option
+from redolab.servers.catalogue import server_catalogue, server_names
+from redolab.units import MIB, format_size
+
+
+def several_servers(default: str) -> Option:
+    """Return the option of a group's servers."""
+    return Option("Servers, with commas; all for every one.", server_names, default)
+
+
+def several_storages(default: str) -> Option:
+    """Return the option of a group's storages."""
+    return Option("Storage profiles, or folders as in /mnt/fast, with commas.", storage_name, default)
+
+
+FILE_SYSTEMS = Option(
+    f"File systems on the storages, with commas: {', '.join(MADE_BY)}, each on a disk in a file of its own (which takes root); "
+    f"{AS_IS}: the one that the folder of STORAGE= lies on already.",
+    one_of("file system", lambda: [*MADE_BY, AS_IS]),
+    "xfs,ext4",
+)
+"""Option of a group whose server lies on a disk of its own (`redolab.crash.bench.own_disk`)."""
+
+
+def crash_factor() -> Any:
+    """Declare `CRASH=` for an experiment whose loads end in one crash each."""
+    return factor(
+        "The kind of crash that ends a load: kill; disk-power, which takes what was not flushed (its disk is then modelled).",
+        _ending_crash,
+        "kill",
+    )
+
+
+def kind_of_crash(text: str) -> str:
+    """Return the kind of crash of that name. Raises `InvalidInput`."""
+    from redolab.crash.kinds import KINDS
+
+    return one_of("kind of crash", lambda: list(KINDS))(text)
+
+
+def _ending_crash(text: str) -> str:
+    """Return the kind of crash of that name, if it ends the load. Raises `InvalidInput`."""
+    from redolab.crash.kinds import KINDS
+
+    return one_of("kind of crash", lambda: [name for name, kind in KINDS.items() if not kind.goes_on])(text)
+
+
+def workload_name(text: str) -> str:
+    """Return the workload of that name in the catalogue. Raises `InvalidInput`."""
+    from redolab.workloads.catalogue import workload_catalogue
+
+    return one_of("workload", workload_catalogue().names)(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrashFactors(CommonFactors):
+    """Factors of every experiment that crashes servers; a subclass names the servers, and one storage or several."""
+
+    storage: str | tuple[str, ...]
+    server: tuple[str, ...]
+    keep: bool = keep_factor()
+
+    def check(self) -> None:
+        """Refuse what makes no sense, before anything is started. Raises `InvalidInput`."""
+
+    def profiles(self) -> dict[str, StorageProfile]:
+        """Return the storage profiles by name."""
+        names = (self.storage,) if isinstance(self.storage, str) else self.storage
+        return {name: storage_profile(name) for name in names}
+
+
+def check_own_disk(storage: str, file_system: str) -> None:
+    """Refuse a storage on which a server cannot have a disk of its own with this file system. Raises `InvalidInput`."""
+    profile = storage_profile(storage)
+    if isinstance(profile, TmpfsStorage):
+        raise InvalidInput(f"the storage {storage} is memory, to which writing takes no time", "choose another")
+    if file_system == AS_IS and not isinstance(profile, FolderStorage):
+        raise InvalidInput(
+            f"the storage {storage} is a disk of the lab's, with no file system of its own yet",
+            f"choose FILESYSTEM={','.join(MADE_BY)} for it, or STORAGE=native",
+        )
+
+
+def check_log_sizes(servers: Iterable[str], sizes: Iterable[int]) -> None:
+    """Refuse redo logs, in bytes, that one of the servers cannot have. Raises `InvalidInput`."""
+    wanted = list(sizes)
+    for name in servers:
+        dialect = server_catalogue().get(name).dialect()
+        for size in wanted:
+            if not dialect.smallest_log <= size <= dialect.largest_log:
+                raise InvalidInput(
+                    f"{name} cannot have a redo log of {format_size(size)}",
+                    f"it takes {format_size(dialect.smallest_log)} to {dialect.largest_log // MIB}M",
+                )

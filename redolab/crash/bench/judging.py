@@ -1,0 +1,122 @@
+"""Repeated recoveries of a run's images for consistency checks: check results are added, nothing is timed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from redolab.crash.bench.crash_plan import CrashPlan
+from redolab.crash.bench.findings import bad_verdict
+from redolab.crash.image_store import ImageStore, check_format
+from redolab.crash.records.crash import CrashImage
+from redolab.crash.records.recovery import Outcome, RecoveryTrial
+from redolab.crash.records.verdict import Judgement
+from redolab.crash.recovery.checked import CheckedRecovery, ImageTask, checks_of_images, recover_checked
+from redolab.crash.recovery.evidence import keep_data
+from redolab.crash.recovery.task import RecoveryTask
+from redolab.disks.place import own_place
+from redolab.lab import Lab
+from redolab.runs.schema import Finding, Ruling, VerdictRecord
+from redolab.runs.store import Run
+from redolab.servers.dialects import other_than_expected
+from redolab.servers.instance import DATA
+
+JOBS = 2
+"""Number of recoveries at a time, by default."""
+
+
+def unjudged(run: Run) -> list[int]:
+    """Return the indexes of the recoveries with a ready server and without a check result. Raises `LabError`."""
+    judged = {
+        (each.position, each.attempt) for each in run.verdicts(Judgement) if each.verdict.ruling is not Ruling.UNKNOWN
+    }
+    return [
+        record.position
+        for record in run.trials(RecoveryTrial)
+        if record.trial.outcome is Outcome.READY and (record.position, record.attempt) not in judged
+    ]
+
+
+def judgeable(run: Run) -> list[int]:
+    """Return the indexes of all recoveries that ended in a ready server. Raises `LabError`."""
+    return [record.position for record in run.trials(RecoveryTrial) if record.trial.outcome is Outcome.READY]
+
+
+def next_turn(run: Run, image: str) -> int:
+    """Return the number of an image's next check; unknown results do not count."""
+    return 1 + sum(
+        each.verdict.image == image and each.verdict.ruling is not Ruling.UNKNOWN for each in run.verdicts(Judgement)
+    )
+
+
+def judge_positions(lab: Lab, run: Run, plan: CrashPlan, positions: Sequence[int], jobs: int = JOBS) -> list[str]:
+    """Recover the images of these steps again, and add a check result for each. Return the names of missing images.
+
+    Raises `LabError`.
+    """
+    images, groups = ImageStore(lab.home), run.groups()
+    session = len(run.record().sessions) - 1
+    versions = {each.position: each.trial.version for each in run.trials(RecoveryTrial)}
+    tasks: list[ImageTask] = []
+    gone: dict[str, None] = {}
+    turns: dict[str, int] = {}
+    for position in positions:
+        planned = plan.steps[position]
+        name = groups[planned.group].name
+        image = images.read(name)
+        if image is None:
+            gone[name] = None
+            continue
+        timed = versions[position]
+        server = lab.server(plan.groups[planned.group].server, timed)
+        if other_than_expected(server.version, timed):
+            lab.progress.note(
+                f"{name}: recovered by {server.name} {timed}, and only {server.version} is here: another version's verdict "
+                "would be of another recovery"
+            )
+            continue
+        turns[name] = turns.get(name, next_turn(run, name) - 1) + 1
+        recovery = RecoveryTask(
+            image=image,
+            server=server,
+            pool=planned.step.pool,
+            repeat=planned.repeat,
+            stuck_after=plan.conditions.stuck_after,
+            settings=planned.step.settings,
+            turn=turns[name],
+        )
+        check_format(image, recovery.server.name, recovery.server.dialect)
+        tasks.append(ImageTask(position, recovery, run.log(f"{position + 1:03}-judged")))
+
+    def done(checked: CheckedRecovery[ImageTask, Judgement]) -> None:
+        position, image = checked.task.number, checked.task.recovery.image
+        group = plan.steps[position].group
+        evidence = run.folder / "evidence" / checked.task.log.stem
+        finding = _finding(run, image, checked, evidence)
+        run.add_verdict(
+            VerdictRecord(
+                position=position,
+                group=group,
+                attempt=groups[group].attempt,
+                session=session,
+                findings=() if finding is None else (finding,),
+                verdict=checked.verdict,
+            )
+        )
+        if finding is not None:
+            lab.progress.note(f"FINDING: {finding.what}")
+            keep_data(lab, checked.folder / DATA, evidence / DATA)
+
+    if tasks:
+        recover_checked(lab, tasks, checks_of_images(lab, images, own_place(lab.home)), jobs, done)
+    return list(gone)
+
+
+def _finding(
+    run: Run, image: CrashImage, checked: CheckedRecovery[ImageTask, Judgement], evidence: Path
+) -> Finding | None:
+    what = bad_verdict(image.name, checked.verdict)
+    if what is None:
+        return None
+    kept = (checked.task.log, evidence)
+    return Finding(what=what, evidence=tuple(str(path.relative_to(run.folder)) for path in kept))

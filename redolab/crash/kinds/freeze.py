@@ -1,0 +1,60 @@
+"""`freeze`: the server is stopped between two instructions, its files are copied, and it goes on.
+
+The copy holds the state that a SIGKILL would have left at that time: the kernel has taken every write that the server
+had requested, and no other (docs/recovery.md has the comparison). One load therefore gives many crashes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from typing_extensions import override
+
+from redolab.clock import Instant
+from redolab.crash.kinds.contract import CrashKind
+from redolab.crash.kinds.crashed_files import copy_crashed_files
+from redolab.disks.place import Place
+from redolab.errors import LabError
+from redolab.servers.instance import Instance
+
+_IDLE = 30.0
+"""Seconds for requests in flight to be answered: far more than any disk takes."""
+
+
+class Freeze(CrashKind):
+    """SIGSTOP, a copy, SIGCONT."""
+
+    about = "SIGSTOP, a copy of the files, SIGCONT: as SIGKILL leaves them, many times from one load"
+    goes_on = True
+    cuts_power = False
+
+    def __init__(self) -> None:
+        self._instance: Instance | None = None
+
+    @override
+    def strike(self, instance: Instance, place: Place) -> Instant:
+        """Stop the server with SIGSTOP until its files are collected."""
+        self._instance = instance
+        moment = instance.freeze()
+        try:
+            # The kernel carries out requests that it already has, although the server is stopped.
+            if place.device is not None and not place.device.wait_quiet(_IDLE):
+                raise LabError(
+                    f"the disk under {place.name} was still busy {_IDLE:.0f} s after the server had been stopped",
+                    "does something else write to it? CRASH=kill does without",
+                )
+        except BaseException:
+            instance.thaw()
+            raise
+        return moment
+
+    @override
+    def collect(self, place: Place, home: Path) -> None:
+        assert self._instance is not None
+        with place.unlimited():
+            copy_crashed_files(self._instance.folder, home)
+
+    @override
+    def go_on(self) -> None:
+        assert self._instance is not None
+        self._instance.thaw()

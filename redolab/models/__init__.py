@@ -1,1 +1,0 @@
-"""Pure functions of numbers: no server, no file, no clock."""

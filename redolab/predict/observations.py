@@ -1,0 +1,359 @@
+"""Measured recoveries as observations for the model of recovery times."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from redolab.crash.records.crash import SAME_FILES, CrashImage, CrashSpec
+from redolab.crash.records.recovery import Outcome, RecoveryTrial
+from redolab.disks.figures import MeasuredDisk
+from redolab.errorlog import Phase, Timeline
+from redolab.machine.machine_class import MachineClass
+from redolab.predict.recovery_time.fit import CrashCondition, Observation
+from redolab.predict.recovery_time.held_out import ENOUGH_CRASHES
+from redolab.predict.recovery_time.pooling import Subject
+from redolab.predict.recovery_time.rollback import Rollback
+from redolab.predict.recovery_time.spread import LEAST_SPREAD, Spread, spread_of
+from redolab.predict.recovery_time.stuck import FEW_THREADS, StuckCount, StuckCounts, class_of
+from redolab.predict.recovery_time.terms import DiskRates, Part
+from redolab.predict.recovery_time.work import Crash
+from redolab.results.alike import Keyed, Keys
+from redolab.results.comparison_key import Field, StorageKey, grouped
+from redolab.results.storages import storages_of
+from redolab.servers.dialects import Version, dialect_of, family_of
+from redolab.servers.redo_capacity import PAGE_SIZE
+from redolab.servers.sizes import default_dataset
+
+
+def disk_figures(got: MeasuredDisk) -> DiskRates | None:
+    """Return fio's figures that the model uses; None if fio did not measure all of them."""
+    if got.in_order is None:
+        return None
+    return DiskRates(
+        read_us=got.read.latency_us,
+        write_us=got.write.latency_us,
+        queued_reads_per_s=got.queued_read.per_second,
+        in_order_mb_s=got.in_order.mb_s,
+        sequential_mb_s=got.sequential.mb_s,
+    )
+
+
+_ROWS_ENOUGH = 10_000
+"""Fewest rows for a rate of rollback."""
+_SECONDS_ENOUGH = 1.0
+"""Fewest seconds that tables are expected to add: smaller effects are lost in the spread of recoveries."""
+_LEAST_SECONDS = 0.1
+"""Least seconds that tables are taken to have added: a measured difference can be zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disks:
+    """Median of each figure that fio measured of storages, over runs that measured all figures of the model.
+
+    Fio runs for half a minute. Other work of the disk in that time, such as discarding removed files or another machine
+    on the host, may slow it several times.
+    """
+
+    of_machines: Mapping[tuple[MachineClass, str, StorageKey], DiskRates]
+    """Figures by class and id of the machine."""
+    of_classes: Mapping[tuple[MachineClass, StorageKey], DiskRates]
+    """Figures over all runs on machines of the class, each run counting once."""
+
+    def of(self, each: Keyed) -> DiskRates | None:
+        """Return the figures for a recovery: of its machine, else of its class; None if fio measured neither."""
+        machine, storage = each.key.machine, each.key.storage
+        return self.of_machines.get((machine, each.identity, storage), self.of_classes.get((machine, storage)))
+
+
+def known_disks(keys: Keys) -> Disks:
+    """Return the disks of some runs. Raises `LabError` if a run cannot be read."""
+    of_machines: dict[tuple[MachineClass, str, StorageKey], list[DiskRates]] = defaultdict(list)
+    of_classes: dict[tuple[MachineClass, StorageKey], list[DiskRates]] = defaultdict(list)
+    for run in keys.runs:
+        sessions = run.record().sessions
+        for record in storages_of(run).records:
+            if record.check is not None and (disk := disk_figures(record.check.got)) is not None:
+                machine, storage = keys.machine(run, record.session), keys.storage(run, record.storage)
+                of_machines[machine, sessions[record.session].identity, storage].append(disk)
+                of_classes[machine, storage].append(disk)
+    return Disks(
+        {key: _median(found) for key, found in of_machines.items()},
+        {key: _median(found) for key, found in of_classes.items()},
+    )
+
+
+def _median(found: Sequence[DiskRates]) -> DiskRates:
+    figures = [msgspec.structs.astuple(each) for each in found]
+    return DiskRates(
+        **dict(zip(DiskRates.__struct_fields__, map(statistics.median, zip(*figures, strict=True)), strict=True))
+    )
+
+
+def observations_of(recoveries: Sequence[Keyed], disks: Disks) -> list[Observation]:
+    """Return the recoveries that ended well and undisturbed, on storages that fio measured on a machine of that class.
+
+    Early recoveries have no record of disturbances, and the lab's own probes slowed them by up to 14 %
+    (docs/recovery.md). They are left out if enough crashes of the server under the workload have a record, and are
+    never judged.
+    """
+    found = []
+    for each in recoveries:
+        crash, disk = crash_of(each.image), disks.of(each)
+        is_own = not (each.trial.is_disturbed or each.trial.looked_at)
+        if _is_usual(each.image.spec) and is_own and crash is not None and disk is not None:
+            found.append(_observation(each.run, each.trial, each.image, crash, disk))
+    told = [each for each in found if each is not None]
+    recorded: dict[Subject, set[str]] = defaultdict(set)
+    for one in told:
+        if one.is_judged:
+            recorded[one.subject].add(one.crash_name)
+    return [each for each in told if each.is_judged or len(recorded[each.subject]) < ENOUGH_CRASHES]
+
+
+def _is_usual(spec: CrashSpec) -> bool:
+    """Return True if the crash has nothing that the model has no terms for."""
+    dataset = spec.dataset
+    return spec.crash in SAME_FILES and not (
+        spec.prepared_transactions
+        or spec.binary_log_end
+        or dataset.empty_tables
+        or dataset.page_size
+        or spec.instance.overrides
+    )
+
+
+def table_rates(recoveries: Sequence[Keyed]) -> Mapping[str, Mapping[str, float]]:
+    """Return server → storage → seconds that a table adds, from crashes that differ only in their number of tables.
+
+    Servers and storages without such crashes are left out. All recoveries of a server are of one version.
+    """
+    return {
+        server: {storage: _each_adds(told) for storage, told in by_storage.items()}
+        for server, by_storage in _tables_told(recoveries).items()
+    }
+
+
+def tables_spread(recoveries: Sequence[Keyed]) -> Spread | None:
+    """Return the errors of `table_rates` for another crash with as many tables.
+
+    None if no crash has a second one with as many tables, or if they added little. With fewer tables each adds less on
+    a slow disk, so a rate from the most tables tends to be too high.
+    """
+    errors = []
+    for by_storage in _tables_told(recoveries).values():
+        for told in by_storage.values():
+            most = [each for each in told if each.tables == max(other.tables for other in told)]
+            for each in most:
+                others = [other for other in most if other.crash_name != each.crash_name]
+                expected = each.tables * _each_adds(others) if others else 0.0
+                if expected >= _SECONDS_ENOUGH:
+                    errors.append((each.crash_name, math.log(max(each.seconds, _LEAST_SECONDS) / expected)))
+    return spread_of(errors).at_least(LEAST_SPREAD) if errors else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Time that tables added to recoveries of one crash, against crashes without them."""
+
+    crash_name: str
+    tables: int
+    seconds: float
+    """Median seconds added."""
+
+
+def _tables_told(recoveries: Sequence[Keyed]) -> Mapping[str, Mapping[str, list[_Told]]]:
+    ready = [
+        (each.key, (each.trial.storage, each.image, each.trial.ready_s))
+        for each in recoveries
+        if each.trial.ready_s is not None and not each.trial.settings
+    ]
+    found: dict[str, dict[str, list[_Told]]] = defaultdict(lambda: defaultdict(list))
+    for key, measured in grouped(ready, Field.EMPTY_TABLES).items():
+        without = [seconds for _, image, seconds in measured if not image.spec.dataset.empty_tables]
+        crashes: dict[tuple[str, int], list[float]] = defaultdict(list)
+        for _, image, seconds in measured:
+            if image.spec.dataset.empty_tables:
+                crashes[image.name, image.spec.dataset.empty_tables].append(seconds)
+        if without and crashes:
+            storage, *_ = measured[0]
+            found[key.server][storage] += [
+                _Told(name, tables, statistics.median(seconds) - statistics.median(without))
+                for (name, tables), seconds in crashes.items()
+            ]
+    return found
+
+
+def _each_adds(told: Sequence[_Told]) -> float:
+    """Return the seconds for each table, by least squares through 0."""
+    return max(0.0, sum(each.tables * each.seconds for each in told) / sum(each.tables**2 for each in told))
+
+
+def stuck_counts(recoveries: Sequence[Keyed], server: str, workloads: Sequence[str]) -> StuckCounts:
+    """Return the counts of a server's recoveries in several batches under these workloads, and of the stuck ones.
+
+    Only recoveries with default settings count, except for the number of read threads.
+    """
+    by_class: dict[int, list[Keyed]] = defaultdict(list)
+    for each in recoveries:
+        threads = read_threads_of(each)
+        is_of_it = each.trial.server == server and each.image.spec.workload in workloads
+        if is_of_it and threads is not None and is_of_several_batches(each.trial):
+            by_class[class_of(threads)].append(each)
+    few = by_class.pop(FEW_THREADS, [])
+    more: dict[int, StuckCount] = {}
+    known = list(few)
+    for least, of_class in sorted(by_class.items()):
+        got_stuck = {
+            (each.trial.image, each.trial.buffer_pool) for each in known if each.trial.outcome is Outcome.STUCK
+        }
+        count = _counted([each for each in of_class if (each.trial.image, each.trial.buffer_pool) in got_stuck])
+        if count.crashes:
+            more[least] = count
+        known += of_class
+    by_workload = {name: _counted([each for each in few if each.image.spec.workload == name]) for name in workloads}
+    return StuckCounts({name: count for name, count in by_workload.items() if count.crashes}, more)
+
+
+def _counted(recoveries: Sequence[Keyed]) -> StuckCount:
+    by_crash: dict[str, list[bool]] = defaultdict(list)
+    for each in recoveries:
+        by_crash[each.trial.image].append(each.trial.outcome is Outcome.STUCK)
+    return StuckCount(
+        stuck=sum(map(sum, by_crash.values())),
+        recoveries=len(recoveries),
+        crashes=len(by_crash),
+        crashes_stuck=math.fsum(statistics.fmean(of_crash) for of_crash in by_crash.values()),
+    )
+
+
+def read_threads_of(each: Keyed) -> int | None:
+    """Return innodb_read_io_threads of a recovery; None if any other setting is not the default."""
+    if not each.trial.settings:
+        version = Version.parse(each.trial.version)
+        return dialect_of(family_of(each.trial.version), version).default_read_threads(each.key.machine.cores)
+    name, _, value = each.trial.settings.partition("=")
+    return int(value) if name == "innodb_read_io_threads" and value.isdigit() else None
+
+
+def is_of_several_batches(trial: RecoveryTrial) -> bool:
+    """Return True if it took more than one batch; stuck recoveries did."""
+    if trial.outcome is Outcome.STUCK:
+        return True
+    batches = None if trial.timeline is None else trial.timeline.batches
+    return trial.outcome is Outcome.READY and batches is not None and batches > 1
+
+
+def crash_of(image: CrashImage) -> Crash | None:
+    """Return the redo and dirty pages at a crash; None if its server did not report them."""
+    last = image.last_sample
+    if last.checkpoint_age is None or last.dirty_pages is None:
+        return None
+    return Crash(
+        redo=float(last.checkpoint_age),
+        dirty_pages=float(last.dirty_pages),
+    )
+
+
+def moments_of(
+    recoveries: Sequence[Keyed], server: str, workload: str
+) -> Mapping[str, Mapping[int, tuple[float, ...]]]:
+    """Return storage → log size → checkpoint ages at random crash times of loads under production settings.
+
+    Ages are shares of the hard limit, in ascending order.
+    """
+    shares: dict[str, dict[int, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    for each in recoveries:
+        spec, age = each.image.spec, each.image.last_sample.checkpoint_age
+        if _is_at_random(spec) and age is not None and (each.trial.server, spec.workload) == (server, workload):
+            shares[spec.storage][spec.instance.log_size][each.image.name] = age / each.image.hard_limit
+    return {
+        storage: {size: tuple(sorted(of_size.values())) for size, of_size in sorted(by_size.items())}
+        for storage, by_size in sorted(shares.items())
+    }
+
+
+def _is_at_random(spec: CrashSpec) -> bool:
+    return spec.kill.moment is not None and spec.instance.purpose.is_production
+
+
+def _condition(spec: CrashSpec) -> CrashCondition:
+    if _is_at_random(spec):
+        return CrashCondition.AT_RANDOM
+    is_usual = spec.kill.fills_up and spec.dataset.size == default_dataset(spec.instance.log_size)
+    return CrashCondition.FULL if is_usual else CrashCondition.OTHERWISE
+
+
+def rollback_of(each: Keyed) -> Rollback | None:
+    """Return the rollback after a recovery; None if unknown, or of few rows, where starting takes most of the time."""
+    trial, timeline = each.trial, each.trial.timeline
+    if trial.is_disturbed or timeline is None or not timeline.rows or not timeline.rollback_seconds:
+        return None
+    if timeline.rows < _ROWS_ENOUGH:
+        return None
+    return Rollback(
+        server=trial.server,
+        family=family_of(trial.version),
+        storage=trial.storage,
+        crash_name=trial.image,
+        rows=timeline.rows,
+        seconds=timeline.rollback_seconds,
+    )
+
+
+def _observation(
+    run: str, trial: RecoveryTrial, image: CrashImage, crash: Crash, disk: DiskRates
+) -> Observation | None:
+    timeline = trial.timeline
+    if trial.ready_s is None or timeline is None or trial.settings:
+        return None
+    return Observation(
+        run=run,
+        server=trial.server,
+        family=family_of(trial.version),
+        storage=trial.storage,
+        crash_name=trial.image,
+        log_size=trial.log_size,
+        pool=trial.buffer_pool,
+        workload=image.spec.workload,
+        crash=crash,
+        disk=disk,
+        batches=timeline.batches,
+        pages=_pages(trial, timeline, crash),
+        stretches=_stretches(trial.ready_s, timeline),
+        ready=trial.ready_s,
+        tables=image.spec.dataset.size,
+        condition=_condition(image.spec),
+        is_judged=trial.disturbance is not None,
+    )
+
+
+def _pages(trial: RecoveryTrial, timeline: Timeline, crash: Crash) -> float | None:
+    """Return the recovered pages by the log's count, else by the device's reads beyond the redo.
+
+    MySQL up to 5.7 and MariaDB 10.2 log no count.
+    """
+    if timeline.pages is not None:
+        return float(timeline.pages)
+    if trial.device is None:
+        return None
+    beyond = (trial.device.read_bytes - crash.redo) / PAGE_SIZE
+    return beyond if beyond > 0 else None
+
+
+def _stretches(ready: float, timeline: Timeline) -> Mapping[frozenset[Part], float]:
+    """Return the seconds of the parts that the log separates; the time before the server's first line is its start."""
+    phases = {time.phase: time.seconds for time in timeline.phases}
+    parts = {Part.SCAN: Phase.SCAN, Part.APPLY: Phase.APPLY}
+    told = {frozenset({part}): seconds for part, phase in parts.items() if (seconds := phases[phase]) is not None}
+    around = [phases[phase] for phase in (Phase.DISCOVER, Phase.OPEN, Phase.ACCEPT)]
+    in_log = timeline.seconds_to_ready
+    if in_log is not None and all(seconds is not None for seconds in around):
+        told[frozenset({Part.OTHER})] = max(0.0, ready - in_log) + sum(seconds or 0.0 for seconds in around)
+    untold = frozenset(Part) - frozenset().union(*told)
+    return {**told, untold: max(0.0, ready - sum(told.values()))} if untold else told

@@ -1,0 +1,60 @@
+"""The predicted recovery: seconds to the chosen end, their parts and their error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redolab.predict.crash import crash_at, may_take_batches, worst_age
+from redolab.predict.extrapolation import recovery_spread, rollback_spread, tables_spread
+from redolab.predict.question import Model
+from redolab.predict.recovery_time.moments import PossibleCrash
+from redolab.predict.recovery_time.predict import Prediction, Until
+from redolab.predict.recovery_time.rollback import RollbackRate, slowest_of_family
+from redolab.predict.recovery_time.spread import Spread, spread_of_sum
+from redolab.predict.recovery_time.terms import Part
+from redolab.predict.stuck import chance_for
+
+
+def recovery_at(model: Model, log_size: int, age: int | None = None) -> Prediction:
+    """Return the recovery after a crash at a checkpoint age, to the chosen end; by default the worst crash."""
+    return _recovery(model, worst_age(model, log_size) if age is None else age, recovery_spread(model, log_size))
+
+
+def _recovery(model: Model, age: int, of_recovery: Spread) -> Prediction:
+    """Return the recovery after a crash at a checkpoint age, with the given error of the seconds to ready."""
+    parts = model.learned.parts(crash_at(model, age), model.question.pool, model.disk)
+    summed = [(sum(parts.values()), of_recovery)]
+    of_tables = (model.question.tables or 0) * model.server.seconds_per_table_on.get(model.storage, 0.0)
+    if of_tables:
+        parts[Part.OTHER] += of_tables
+        summed.append((of_tables, tables_spread(model, of_recovery)))
+    rollback = rollback_seconds(model) if model.question.until is Until.ROLLED_BACK else None
+    if rollback:
+        summed.append((rollback, rollback_spread(model, of_recovery)))
+    return Prediction(parts, rollback or 0.0, spread_of_sum(summed))
+
+
+def crashes_at(model: Model, log_size: int, ages: Sequence[int]) -> list[PossibleCrash]:
+    """Return crashes with a log of that size at these checkpoint ages in bytes, all equally likely."""
+    chance, crashes = chance_for(model), []
+    of_recovery = recovery_spread(model, log_size)
+    for age in ages:
+        stuck = 0.0 if chance is None or not may_take_batches(model, age) else chance.mean
+        expected = _recovery(model, age, of_recovery)
+        crashes.append(PossibleCrash(1.0, expected.seconds, expected.spread, stuck))
+    return crashes
+
+
+def rollback_seconds(model: Model) -> float | None:
+    """Return the seconds to roll back the rows asked about; None if there are none, or their rate is not known."""
+    rows, rate = model.question.undo_rows, rollback_rate(model)
+    return None if rows is None or rate is None else rows / rate.rows_per_s
+
+
+def rollback_rate(model: Model) -> RollbackRate | None:
+    """Return the server's rate of rollback on the storage, else the slowest of its family; None without any."""
+    servers = model.calibration.servers
+    rates = {name: each.rollback_on for name, each in servers.items()}
+    families = {name: each.family for name, each in servers.items()}
+    own = model.server.rollback_on.get(model.storage)
+    return own or slowest_of_family(rates, families, model.measured_as, model.storage)

@@ -1,0 +1,108 @@
+"""Files to one stream of bytes: unpacked, a rotated set in its order, pieces of one log put together again."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, cast
+
+import zstandard
+
+from redolab.errorlog.compressed import TORN, open_file
+from redolab.slowlog.digest.classes import ReadFile
+from redolab.slowlog.digest.lines import BREAK, RECORD, TIME, is_beginning
+
+STANDARD_INPUT = Path("-")
+BLOCK = 1 << 20
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_LAST = 512
+_INDENTED = re.compile(rb"^(?P<indent>[ \t]+)" + re.escape(RECORD[1:]), re.MULTILINE)
+# slow.log.1, slow.log.2.gz: the greater, the older. slow.log-20240501, slow.log.007 (pieces): as they are sorted.
+_NUMBERED = re.compile(r"(?P<base>.+)\.(?P<number>[1-9]\d{0,5})(?:\.(?:gz|zst|bz2|xz))?")
+
+
+@dataclass
+class Stream:
+    """Content of files in sequence, and a record of what was read of each."""
+
+    paths: Sequence[Path]
+    files: list[ReadFile] = field(default_factory=list)
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the content, a block at a time. Raises `OSError`."""
+        last = b""
+        for path in self.paths:
+            size, broken = 0, ""
+            try:
+                with opened(path) as file:
+                    for block in without_indent(iter(lambda: _some(file), b"")):
+                        if not size and last and is_beginning(block, last):
+                            yield _between(last)
+                        size += len(block)
+                        last = (last + block)[-_LAST:]
+                        yield block
+            except (*TORN, zstandard.ZstdError) as error:
+                broken = f"compressed, and cut off or damaged ({error})"
+            self.files.append(ReadFile(path=str(path), bytes=size, broken=broken))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """Yield a file's content, unpacked if it is compressed. Raises `OSError`."""
+    if path == STANDARD_INPUT:
+        yield sys.stdin.buffer
+        return
+    with open_file(path) as file:
+        # open_file unpacks what Python's own library does.
+        if hasattr(file, "peek") and file.peek(len(_ZSTD)).startswith(_ZSTD):
+            reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+            yield cast("IO[bytes]", reader)
+        else:
+            yield file
+
+
+def in_order(paths: Sequence[Path]) -> list[Path]:
+    """Return the files of each rotated set from the oldest on; sets and single files keep the given order."""
+    sets: dict[str, list[tuple[int, Path]]] = {}
+    for path in paths:
+        numbered = _NUMBERED.fullmatch(str(path))
+        base = numbered["base"] if numbered else re.sub(r"\.(?:gz|zst|bz2|xz)\Z", "", str(path))
+        sets.setdefault(base, []).append((int(numbered["number"]) if numbered else 0, path))
+    return [path for files in sets.values() for _, path in sorted(files, key=lambda file: -file[0])]
+
+
+def without_indent(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the blocks of a paste without its indent, empty lines, and dots in place of omitted text."""
+    rest, paste = b"", None
+    for number, block in enumerate(blocks):
+        if number == 0 and RECORD not in b"\n" + block and (indented := _INDENTED.search(block)) is not None:
+            paste = re.compile(
+                rb"^[ \t]*(?:\.\.\.|\xe2\x80\xa6)?[ \t]*\n|^" + re.escape(indented["indent"]), re.MULTILINE
+            )
+        if paste is None:
+            yield block
+            continue
+        lines, newline, rest = (rest + block).rpartition(b"\n")
+        yield paste.sub(b"", lines + newline)
+    if paste is not None and rest:
+        yield paste.sub(b"", rest)
+
+
+def _some(file: IO[bytes]) -> bytes:
+    # read() waits for a whole block, and loses the last one where a compressed file breaks off.
+    read = getattr(file, "read1", file.read)
+    return cast("bytes", read(BLOCK))
+
+
+def _between(last: bytes) -> bytes:
+    """Return the bytes to insert between two files, so that the end of one does not run into the next."""
+    if last.endswith(b";\n"):
+        return b""
+    line = last.removesuffix(b"\n").rpartition(b"\n")[2]
+    if not last.endswith(b"\n"):
+        return BREAK
+    return b"" if line.startswith(TIME) else BREAK[1:]

@@ -1,0 +1,165 @@
+"""Sums for each class from tables of records, in the order of the log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from redolab.slowlog.digest.chunks import Chunk
+from redolab.slowlog.digest.classes import Skipped
+from redolab.slowlog.digest.fingerprints import fingerprint
+from redolab.slowlog.digest.records import Window, as_bytes, as_text, records
+from redolab.slowlog.digest.shapes import with_shapes
+
+EXAMPLE_BYTES = 65_536
+_AMOUNTS = ("lock_us", "sent", "examined", "bytes")
+_ADDED_EVERY = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Slowest:
+    """The slowest execution of a class, the first of equal ones: as `records` has it."""
+
+    text: bytes
+    us: int
+    lock_us: int | None
+    sent: int | None
+    examined: int | None
+    database: str | None
+    at: int | None
+    zoned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A chunk by its shapes: what of it has to go from one worker to the digest.
+
+    `sums`: a row for each shape; `times`: rows of `shape`, `us`, `n`; `slowest`: a row of the records for each shape;
+    `database`: the last that the chunk names.
+    """
+
+    sums: pl.DataFrame
+    times: pl.DataFrame
+    slowest: pl.DataFrame
+    database: str | None
+    skipped: Skipped
+
+
+def summarise(chunk: Chunk, window: Window) -> Summary:
+    """Summarise a chunk. Touches nothing else, so any number of chunks can be read at the same time."""
+    read = records(chunk, window)
+    table = with_shapes(read.table.with_columns(pl.col("database").forward_fill()))
+    table = table.with_row_index("place")
+    sums = table.group_by("shape").agg(_sums())
+    slowest = (
+        table.select("shape", "us", "row", "place")
+        .sort("us", "row", descending=[True, False])
+        .unique("shape", keep="first")
+        .get_column("place")
+    )
+    return Summary(
+        sums=sums,
+        times=table.group_by("shape", "us").agg(n=pl.len()),
+        slowest=table[slowest].drop("place"),
+        database=read.last_database,
+        skipped=Skipped(
+            outside=read.outside, cut_off=read.cut_off, without_time=read.without_time, bytes=read.bytes_before
+        ),
+    )
+
+
+def _sums() -> list[pl.Expr]:
+    amounts = [
+        getattr(pl.col(name), what)().alias(f"{name}_{what}") for name in _AMOUNTS for what in ("sum", "max", "count")
+    ]
+    return [
+        pl.len().cast(pl.Int64).alias("count"),
+        pl.col("us").sum(),
+        *amounts,
+        pl.col("at").min().alias("first"),
+        pl.col("at").max().alias("last"),
+        pl.col("zoned").any(),
+    ]
+
+
+def _added() -> list[pl.Expr]:
+    summed = [f"{name}_{what}" for name in _AMOUNTS for what in ("sum", "count")]
+    return [
+        pl.col("count", "us", *summed).sum(),
+        pl.col(*(f"{name}_max" for name in _AMOUNTS), "last").max(),
+        pl.col("first").min(),
+        pl.col("zoned").any(),
+    ]
+
+
+@dataclass
+class Tallies:
+    """Sums of all chunks that were added, by classes: a class's number is its place in `fingerprints`."""
+
+    fingerprints: list[bytes] = field(default_factory=list)
+    slowest: dict[int, Slowest] = field(default_factory=dict)
+    skipped: Skipped = field(default_factory=Skipped)
+    _numbers: dict[bytes, int] = field(default_factory=dict)
+    _of_shape: dict[int, int] = field(default_factory=dict)
+    _sums: list[pl.DataFrame] = field(default_factory=list)
+    _database: str | None = None
+
+    def add(self, summary: Summary) -> pl.DataFrame:
+        """Add a chunk, the one behind the chunk before. Returns its times: `number` of the class, `us`, `n`."""
+        self.skipped = Skipped(
+            outside=self.skipped.outside + summary.skipped.outside,
+            cut_off=self.skipped.cut_off + summary.skipped.cut_off,
+            without_time=self.skipped.without_time + summary.skipped.without_time,
+            bytes=self.skipped.bytes + summary.skipped.bytes,
+        )
+        shapes = summary.slowest["shape"].to_list()
+        for place, shape in enumerate(shapes):
+            if shape not in self._of_shape:
+                text = as_bytes(summary.slowest["text"][place])
+                self._of_shape[shape] = self._number(fingerprint(text))
+        numbered = pl.DataFrame(
+            {"shape": shapes, "number": [self._of_shape[shape] for shape in shapes]},
+            schema={"shape": pl.UInt64, "number": pl.UInt32},
+        )
+        self._take_slowest(summary, numbered)
+        self._database = summary.database or self._database
+        self._sums.append(_by_class(summary.sums.join(numbered, on="shape")))
+        if len(self._sums) > _ADDED_EVERY:
+            self._sums = [self.sums()]
+        return summary.times.join(numbered, on="shape").select("number", "us", "n")
+
+    def sums(self) -> pl.DataFrame:
+        """Return a row for each class: `number`, `count`, `us`, sums, maxima and counts, `first`, `last`, `zoned`."""
+        return _by_class(pl.concat(self._sums))
+
+    def _number(self, of: bytes) -> int:
+        if of not in self._numbers:
+            self._numbers[of] = len(self.fingerprints)
+            self.fingerprints.append(of)
+        return self._numbers[of]
+
+    def _take_slowest(self, summary: Summary, numbered: pl.DataFrame) -> None:
+        rows = (
+            summary.slowest.with_row_index("place")
+            .join(numbered, on="shape")
+            .sort("us", "row", descending=[True, False])
+        )
+        for row in rows.unique("number", keep="first").iter_rows(named=True):
+            best = self.slowest.get(row["number"])
+            if best is not None and best.us >= row["us"]:
+                continue
+            self.slowest[row["number"]] = Slowest(
+                text=as_bytes(row["text"])[: EXAMPLE_BYTES + 1],
+                us=row["us"],
+                lock_us=row["lock_us"],
+                sent=row["sent"],
+                examined=row["examined"],
+                database=as_text(as_bytes(database)) if (database := row["database"] or self._database) else None,
+                at=row["at"],
+                zoned=row["zoned"],
+            )
+
+
+def _by_class(sums: pl.DataFrame) -> pl.DataFrame:
+    return sums.group_by("number").agg(_added())

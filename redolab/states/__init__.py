@@ -1,1 +1,0 @@
-"""Crash images and their datasets: kept, hashed, listed, copied to a storage."""

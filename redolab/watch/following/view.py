@@ -1,0 +1,224 @@
+"""A recovery that is followed, in words: a block on a terminal, a line anywhere else, an object for programs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from redolab.clock import Instant
+from redolab.errorlog.kinds import Phase
+from redolab.errorlog.tablespaces import FilesSeen
+from redolab.units import format_duration, format_size
+from redolab.watch.following.advice import Advice
+from redolab.watch.following.follower import Followed, State
+from redolab.watch.following.time_left import Held, TimeLeft
+
+_MUCH_LESS = 0.7
+"""Share of 80 % intervals that held, below which they are called unreliable."""
+_DOES = {
+    Phase.DISCOVER: "starting",
+    Phase.SCAN: "reading redo",
+    Phase.APPLY: "applying redo to pages",
+    Phase.OPEN: "opening its tablespaces",
+    Phase.ACCEPT: "about to take connections",
+    Phase.ROLLBACK: "taking connections, and undoing what was open at the crash",
+}
+
+
+class FollowedNow(msgspec.Struct, frozen=True, kw_only=True):
+    """A recovery that is followed, as programs take it; sizes in bytes, times in seconds."""
+
+    at: float
+    server: str
+    state: str
+    phase: str
+    phase_percent: int | None
+    elapsed_s: float
+    redo: float | None
+    redo_read: float
+    redo_applied: float | None
+    redo_read_per_s: float | None
+    disk_per_s: float | None
+    left_s: float | None
+    left_low_s: float | None
+    left_high_s: float | None
+    """Upper end of the interval that is expected to hold in eight of ten recoveries."""
+    held: Held | None
+    """Share of such intervals that held in measured recoveries of such servers."""
+    share: float | None
+    """Share of the recovery time that has passed."""
+    rests_on: str | None
+    """Evidence that the prediction uses."""
+    files_done: int | None
+    files_of: int | None
+    """Tablespace files that it looks at one by one, where its log counts them."""
+    files_left_s: float | None
+    """Lower bound of the seconds left for the tablespace files."""
+    rows_to_undo: int | None
+    quiet_s: float | None
+    advice: str
+    words: tuple[str, ...]
+    ended: str | None
+
+
+class RollbackNow(msgspec.Struct, frozen=True, kw_only=True):
+    """A rollback after ready, as programs take it; times in seconds."""
+
+    at: float
+    rows_to_undo: int | None
+    left_s: float | None
+
+
+def for_programs(followed: Followed, wall: float) -> FollowedNow:
+    """Return the state for programs; `wall`: its wall time."""
+    done, left = followed.done, followed.left
+    return FollowedNow(
+        at=wall,
+        server=followed.server,
+        state=str(followed.state),
+        phase=str(followed.phase),
+        phase_percent=followed.percent,
+        elapsed_s=done.elapsed,
+        redo=done.total,
+        redo_read=done.read,
+        redo_applied=done.applied,
+        redo_read_per_s=followed.redo_rate,
+        disk_per_s=followed.disk_rate,
+        left_s=None if left is None else left.seconds,
+        left_low_s=None if left is None else left.low,
+        left_high_s=None if left is None else left.high,
+        held=followed.held,
+        share=None if left is None else left.share,
+        rests_on=None if left is None else str(left.knows),
+        files_done=None if followed.files is None else followed.files.done,
+        files_of=None if followed.files is None else followed.files.of,
+        files_left_s=None if followed.files is None else followed.files.left,
+        rows_to_undo=followed.rows_to_undo,
+        quiet_s=followed.quiet,
+        advice=str(followed.advised.advice),
+        words=followed.advised.words,
+        ended=followed.ended,
+    )
+
+
+def line(followed: Followed, wall: float) -> str:
+    """Return the state as one line; `wall`: its wall time."""
+    parts = [f"{_clock(wall)}  {format_duration(followed.done.elapsed):>11}  {does(followed)}"]
+    if (redo := redo_in_words(followed)) is not None:
+        parts.append(redo)
+    if followed.state is State.STARTING and (disk := _disk_in_words(followed)) is not None:
+        parts.append(disk)
+    if (left := left_in_words(followed, wall)) is not None:
+        parts.append(left)
+    if followed.advised.advice in (Advice.RESTART, Advice.LOOK):
+        parts.append(followed.advised.words[0])
+    return "; ".join(parts)
+
+
+def rows(followed: Followed, wall: float) -> list[tuple[str, str]]:
+    """Return the state as names and values, for a terminal; `wall`: its wall time."""
+    known = [
+        ("for", format_duration(followed.done.elapsed)),
+        ("doing", does(followed)),
+        ("redo", redo_in_words(followed)),
+        ("disk", _disk_in_words(followed)),
+        ("left", left_in_words(followed, wall)),
+        ("!", caution_in_words(followed)),
+        *(("" if number else "so", word) for number, word in enumerate(followed.advised.words)),
+    ]
+    return [(name, value) for name, value in known if value is not None]
+
+
+def does(followed: Followed) -> str:
+    """Return the server's activity, in words."""
+    if followed.state is State.ENDED:
+        return f"over: {followed.ended}"
+    if followed.state is State.READY:
+        return "ready"
+    if followed.state is State.SILENT:
+        looks = followed.advised.advice is Advice.LOOK
+        return "its start is not seen" if looks else "nothing shows a server that is being started"
+    if followed.state is State.STARTING:
+        at_files = "" if followed.files is None else f", {files_in_words(followed.files)}"
+        return f"starting{at_files}; nothing shows yet that it recovers"
+    if followed.files is not None:
+        return files_in_words(followed.files)
+    batch = f", batch {followed.batches + 1}" if followed.phase is Phase.APPLY and followed.batches else ""
+    percent = "" if followed.percent is None or followed.phase is not Phase.APPLY else f", {followed.percent} %"
+    return f"{_DOES[followed.phase]}{batch}{percent}"
+
+
+def files_in_words(files: FilesSeen) -> str:
+    """Return the activity on the tablespace files and its progress, in words."""
+    does_so = "validating its tablespaces" if files.validates else "looking at its tablespace files"
+    if files.of is None:
+        return f"{does_so} one by one (its log does not count them)"
+    rate = "" if files.rate is None else f", {files.rate:,.0f}/s"
+    return f"{does_so}, {files.done or 0:,} of {files.of:,}{rate}"
+
+
+def _disk_in_words(followed: Followed) -> str | None:
+    return None if followed.disk_rate is None else f"{format_size(followed.disk_rate)}/s read and written"
+
+
+def redo_in_words(followed: Followed) -> str | None:
+    """Return the redo read, its total and its rate, in words; None where they are not seen."""
+    done = followed.done
+    if followed.state is not State.RECOVERING or (done.read <= 0 and done.total is None):
+        return None
+    of = "" if done.total is None else f" of {format_size(done.total)}"
+    applied = "" if not done.applied else f", {format_size(done.applied)} applied"
+    rate = "" if not followed.redo_rate else f", {format_size(followed.redo_rate)}/s"
+    return f"{format_size(done.read)}{of} redo read{rate}{applied}"
+
+
+def left_in_words(followed: Followed, wall: float) -> str | None:
+    """Return how long still, and when it is ready; None where that is not known."""
+    left = followed.left
+    if followed.files is not None and followed.files.left:
+        return f"at least {format_duration(followed.files.left)} more"
+    if left is None:
+        return None
+    return (
+        f"{left.share:.0%} of its time; ready in {format_duration(left.seconds)} "
+        f"({format_duration(left.low)} to {format_duration(left.high)}), at {_clock(wall + left.seconds, wall)}"
+    )
+
+
+def caution_in_words(followed: Followed) -> str | None:
+    """Return the reason to doubt the prediction: a newer server, or intervals that held far too rarely."""
+    held = followed.held
+    cautions = [followed.newer_than_known] if followed.newer_than_known else []
+    if held is not None and held.inside < _MUCH_LESS * held.asked:
+        cautions.append(
+            f"do not rely on this interval: for servers of this kind it held {held.inside / held.asked:.0%} of the time, "
+            f"not 80% ({held.recoveries} recoveries)"
+        )
+    return "; ".join(cautions) or None
+
+
+def summary(
+    followed: Followed, now: Instant, ready_after: float | None, first: tuple[TimeLeft, float] | None
+) -> list[str]:
+    """Return the end of the recovery, and the first prediction with its time on the monotonic clock."""
+    if followed.state is State.ENDED:
+        return [f"{followed.server}: {followed.ended}; 'redolab timeline' on its log shows what it came to"]
+    if not followed.is_over:
+        return [line(followed, now.wall)]
+    took = "" if ready_after is None else f" after {format_duration(ready_after)}"
+    said = [f"{followed.server}: ready{took}"]
+    if first is not None:
+        left, at = first
+        expected, low, high = (_clock(now.wall_at(at + each)) for each in (left.seconds, left.low, left.high))
+        said.append(f"at first it was expected at {expected} ({low} to {high})")
+    if followed.rows_to_undo:
+        said.append(f"{followed.rows_to_undo:,} row operations are undone while it is in use; --socket follows them")
+    return said
+
+
+def _clock(at: float, now: float | None = None) -> str:
+    """Return the time of day, with the date if it differs from that of `now`."""
+    moment = datetime.fromtimestamp(at)
+    is_same = now is None or datetime.fromtimestamp(now).date() == moment.date()
+    return moment.strftime("%H:%M:%S" if is_same else "%Y-%m-%d %H:%M:%S")

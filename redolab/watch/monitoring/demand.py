@@ -1,0 +1,137 @@
+"""Demand of a monitored server on its redo log: busiest hour, checkpoint ages, and gaps in the metrics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from redolab.counters.busiest import Busiest
+from redolab.counters.series import HOUR
+from redolab.errors import InvalidInput
+from redolab.predict.demand import Demand, demand_of, with_days
+from redolab.predict.question import Model
+from redolab.servers.dialects import Dialect, Version, dialect_of, family_of
+from redolab.servers.log_writer import redo_range
+from redolab.units import format_duration, format_size
+from redolab.watch.monitoring.servers import DAY, MonitoredServer, Span
+
+_WHOLE_DAY = 0.9
+_GAPS = 0.05
+"""Share of the time without samples from which on it is said."""
+_MANY = 2.0
+"""Times the dirty pages of the workload from which on it is said."""
+_WITHOUT_LSN = (
+    "run mysqld_exporter with --collect.info_schema.innodb_metrics and SET GLOBAL innodb_monitor_enable='log_%', or take an upper "
+    "bound with --from-os-log-written"
+)
+
+
+def dialect_of_server(server: MonitoredServer) -> Dialect:
+    """Return the dialect that a server speaks. Raise `InvalidInput` for a version that the lab does not know."""
+    return dialect_of(family_of(server.version), Version.parse(server.version))
+
+
+def log_size_of(server: MonitoredServer) -> int | None:
+    """Return the bytes of the redo log today; None where no metric tells them."""
+    try:
+        return dialect_of_server(server).log_size(server.variables)
+    except KeyError:
+        return None
+
+
+def pool_of(server: MonitoredServer) -> int:
+    """Return the bytes of the buffer pool. Raise `InvalidInput` where no metric tells them."""
+    if server.pool is None:
+        raise InvalidInput(
+            f"no metric tells the buffer pool of {server.name}", "scrape it with --collect.global_variables"
+        )
+    return server.pool
+
+
+def demand_of_monitored(server: MonitoredServer, span: Span, *, from_os_log_written: bool = False) -> Demand:
+    """Return the demand of a server's busiest hour on the log. Raise `InvalidInput` if the metrics do not show it.
+
+    `from_os_log_written`: without an LSN, take all of that counter for redo, which is an upper bound.
+    """
+    log_size, covered = log_size_of(server), sum(day.covered for day in server.days)
+    limit = None
+    if log_size is not None:
+        dialect = dialect_of_server(server)
+        limit = dialect.capacity(dialect.layout(log_size)).hard_limit
+    peaks = [day.redo_per_hour for day in server.days if day.redo_per_hour is not None]
+    whole_days = [
+        day.redo_per_hour
+        for day in server.days
+        if day.length >= DAY and day.covered >= _WHOLE_DAY * DAY and day.redo_per_hour
+    ]
+    demand = _by_lsn(max(peaks), span, covered) if peaks else _by_os_log_written(server, asked_for=from_os_log_written)
+    written, uptime = (float(server.variables.get(name, 0)) for name in ("innodb_os_log_written", "uptime"))
+    return replace(
+        with_days(demand, whole_days),
+        os_log_written_mean=written / uptime * HOUR if written and uptime else None,
+        ages=tuple(sorted(server.ages)),
+        age_limit=limit,
+        sampled_s=covered,
+        warnings=(*demand.warnings, *_warnings(server, span, covered, log_size)),
+    )
+
+
+def with_dirty_pages(demand: Demand, model: Model, dirty_pages: int | None) -> Demand:
+    """Return a demand that warns if more pages were dirty than the redo of the model's workload leaves."""
+    most = max(demand.ages, default=0)
+    if not most or dirty_pages is None or dirty_pages < _MANY * (typical := model.learned.dirty_pages.at(most)):
+        return demand
+    said = (
+        f"up to {dirty_pages} pages were dirty, where redo like that of {model.workload} leaves about {typical:.0f} with the largest "
+        f"checkpoint age seen, {format_size(most)}: recovery may read more pages than predicted"
+    )
+    return replace(demand, warnings=(*demand.warnings, said))
+
+
+def _by_lsn(peak: float, span: Span, covered: float) -> Demand:
+    return demand_of(
+        Busiest(
+            redo_per_hour=peak,
+            by_lsn=True,
+            os_log_written_per_hour=None,
+            seconds=span.window,
+            sampled=max(covered, span.window),
+            in_gaps=0.0,
+            since_start_per_hour=None,
+        ),
+        "Prometheus",
+    )
+
+
+def _by_os_log_written(server: MonitoredServer, *, asked_for: bool) -> Demand:
+    """Return the bound that Innodb_os_log_written is. Raise `InvalidInput` unless it was asked for and is there."""
+    days = [day for day in server.days if day.os_log_written_per_hour]
+    if not asked_for or not days:
+        raise InvalidInput(
+            f"{server.name} has no LSN in its metrics, and Innodb_os_log_written is not redo: it can be several times as much",
+            _WITHOUT_LSN,
+        )
+    busiest = max(days, key=lambda day: day.os_log_written_per_hour or 0.0)
+    written = busiest.os_log_written_per_hour or 0.0
+    least, most = redo_range(written, busiest.log_writes_per_hour)
+    times = f"{most / least:.1f} times" if least > 0 else "many times"
+    return Demand(
+        redo_per_hour=most,
+        os_log_written_per_hour=written,
+        source="busiest hour in Prometheus, by Innodb_os_log_written",
+        warnings=(
+            f"the redo is between {format_size(least)} and {format_size(most)} an hour: Innodb_os_log_written may be {times} the redo "
+            "of this server (docs/inflation.md), and all of it is taken for redo",
+        ),
+    )
+
+
+def _warnings(server: MonitoredServer, span: Span, covered: float, log_size: int | None) -> list[str]:
+    said = []
+    if covered < (1 - _GAPS) * span.length:
+        missing, whole = format_duration(span.length - covered), format_duration(span.length)
+        said.append(f"{missing} of the {whole} have no samples: a peak in there is not seen")
+    if server.is_resized:
+        said.append("the redo log was given another size in this time: checkpoint ages are of both sizes")
+    if log_size is None:
+        said.append("no metric tells the size of the redo log: scrape it with --collect.global_variables")
+    return said

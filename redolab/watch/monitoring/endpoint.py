@@ -1,0 +1,133 @@
+"""Queries to a Prometheus or compatible (VictoriaMetrics, Thanos, Mimir): two calls, and every refusal as one line."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+from typing import Any, TypeVar
+
+import msgspec
+from typing_extensions import override
+
+from redolab.errors import InvalidInput, LabError, Unreachable
+from redolab.units import format_duration
+from redolab.watch.monitoring.http_config import HttpConfig
+
+_LONGER = 5.0
+"""Seconds that this side waits beyond the time that a query may take there."""
+_NARROWER = "ask for a shorter time (--for) or fewer servers (--match), or raise --timeout"
+_CREDENTIALS = "give them by --http-config FILE, $PROMETHEUS_TOKEN, or $PROMETHEUS_USER and $PROMETHEUS_PASSWORD"
+_ELSEWHERE = "give the URL below which /api/v1/query answers: of PMM it is https://HOST/prometheus"
+
+S = TypeVar("S", bound="Sample | Series")
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """Values of a series at one time."""
+
+    metric: dict[str, str]
+    value: tuple[float, str]
+    """Seconds since 1970, and the number as text."""
+
+
+class Series(msgspec.Struct, frozen=True):
+    """Values of a series at several times."""
+
+    metric: dict[str, str]
+    values: list[tuple[float, str]]
+
+
+class _Data(msgspec.Struct):
+    result: msgspec.Raw
+
+
+class _Answer(msgspec.Struct):
+    status: str
+    data: _Data | None = None
+    error: str = ""
+    errorType: str = ""  # noqa: N815
+
+
+class Prometheus:
+    """A Prometheus that is asked."""
+
+    def __init__(self, url: str, config: HttpConfig, timeout: float) -> None:
+        """Take its URL, and the seconds that a query may take. Raise `InvalidInput` for what is no such URL."""
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InvalidInput(f"'{url}' is no URL of a Prometheus", "as in http://127.0.0.1:9090")
+        if parts.username is not None or parts.password is not None:
+            raise InvalidInput("a password in the URL can be seen by everybody on this machine", _CREDENTIALS)
+        self.url = url.rstrip("/")
+        self.queries = 0
+        """Asked so far."""
+        self._counting = threading.Lock()
+        self._timeout = timeout
+        self._headers = config.headers()
+        self._opener = urllib.request.build_opener(_Stay, urllib.request.HTTPSHandler(context=config.tls()))
+
+    def instant(self, expression: str, at: float) -> list[Sample]:
+        """Return the values of an expression at a moment. Raise `LabError` if there is no answer."""
+        return self._asked("query", {"query": expression, "time": f"{at:.3f}"}, Sample)
+
+    def at_moments(self, expression: str, start: float, end: float, step: float) -> list[Series]:
+        """Return an expression's values every `step` seconds from start to end. Raise `LabError` without an answer."""
+        span = {"start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{step:.3f}"}
+        return self._asked("query_range", {"query": expression, **span}, Series)
+
+    def _asked(self, call: str, parameters: dict[str, str], kind: type[S]) -> list[S]:
+        with self._counting:
+            self.queries += 1
+        query = urllib.parse.urlencode({**parameters, "timeout": f"{self._timeout:g}"})
+        request = urllib.request.Request(f"{self.url}/api/v1/{call}?{query}", headers=self._headers)
+        try:
+            with self._opener.open(request, timeout=self._timeout + _LONGER) as response:
+                text = response.read()
+        except urllib.error.HTTPError as error:
+            raise self._refused(error) from None
+        except TimeoutError:
+            raise self._too_slow() from None
+        except (OSError, http.client.HTTPException) as error:
+            if isinstance(getattr(error, "reason", None), TimeoutError):
+                raise self._too_slow() from None
+            said = getattr(error, "reason", error)
+            raise Unreachable(f"{self.url} does not answer ({said})", "look at the URL, and at tls_config") from None
+        answer = _decoded(text)
+        if answer is None or answer.status != "success" or answer.data is None:
+            raise LabError(f"{self.url} does not answer as a Prometheus does", _ELSEWHERE)
+        return msgspec.json.decode(answer.data.result, type=list[kind])  # type: ignore[valid-type]
+
+    def _refused(self, error: urllib.error.HTTPError) -> LabError:
+        if error.code in (401, 403):
+            return InvalidInput(f"{self.url} refuses who asks ({error.code} {error.reason})", _CREDENTIALS)
+        if location := error.headers.get("Location"):
+            return InvalidInput(f"{self.url} is at another place ({location})", _ELSEWHERE)
+        answer = _decoded(error.read())
+        if answer is None or not answer.error:
+            return LabError(f"{self.url} answers {error.code} {error.reason}", _ELSEWHERE)
+        if answer.errorType == "timeout":
+            return self._too_slow()
+        if answer.errorType == "bad_data":
+            return InvalidInput(f"{self.url} refuses a query ({answer.error})", "look at --match")
+        return LabError(f"{self.url} refuses a query ({answer.error})", _NARROWER)
+
+    def _too_slow(self) -> LabError:
+        return LabError(f"{self.url} takes more than {format_duration(self._timeout)} for a query", _NARROWER)
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: credentials would go along to wherever it leads."""
+
+    @override
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _decoded(text: bytes) -> _Answer | None:
+    try:
+        return msgspec.json.decode(text, type=_Answer)
+    except msgspec.MsgspecError:
+        return None

@@ -1,0 +1,154 @@
+"""Recovery time that a running server would have, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+from rich.console import Console
+
+from redolab.errors import LabError
+from redolab.predict.predicting import evidence
+from redolab.report.table import Column, ReportTable
+from redolab.servers.address import Address
+from redolab.servers.redo_counters import Sample
+from redolab.units import format_duration, format_size
+from redolab.watch.crash_now import Expectations, Expected, When
+from redolab.watch.standing import Driver
+from redolab.watch.watched import Standing, WatchedServer
+
+_WORDS = {
+    When.NOW: "if it crashed now",
+    When.HIGHEST: "at the highest age seen",
+    When.WORST: "at the worst: statements wait",
+}
+_DRIVERS = {
+    Driver.WAITING: "the log is full: statements wait",
+    Driver.SYNC: "flushing is forced by the checkpoint age",
+    Driver.DIRTY_PAGES: "dirty pages drive flushing",
+    Driver.CHECKPOINT_AGE: "the checkpoint age drives flushing",
+    Driver.NOTHING: "nothing drives flushing",
+}
+
+
+class ExpectedNow(msgspec.Struct, frozen=True, kw_only=True):
+    """One predicted recovery, for programs; sizes in bytes, times in seconds."""
+
+    crash: str
+    redo: int
+    dirty_pages: int | None
+    ready_s: float
+    half_s: tuple[float, float]
+    ninety_s: tuple[float, float]
+
+
+class PredictedNow(msgspec.Struct, frozen=True, kw_only=True):
+    """State of a running server, for programs; sizes in bytes."""
+
+    server: str
+    version: str
+    log_size: int | None
+    buffer_pool: int
+    checkpoint_age: int | None
+    of_the_limit: float | None
+    flushing_driven_by: str | None
+    seconds_until_writers_wait: float | None
+    """Seconds; None where they are unknown or the age does not grow."""
+    recoveries: tuple[ExpectedNow, ...]
+    evidence: str
+    warnings: tuple[str, ...]
+
+
+def predicted_now(server: WatchedServer, standing: Standing) -> PredictedNow:
+    """Return the state of a running server for programs."""
+    until, model = standing.seconds_until_waiting, server.expectations.model
+    return PredictedNow(
+        server=server.name,
+        version=server.version,
+        log_size=server.log_size,
+        buffer_pool=server.buffer_pool,
+        checkpoint_age=standing.sample.checkpoint_age,
+        of_the_limit=standing.full,
+        flushing_driven_by=None if standing.driver is None else str(standing.driver),
+        seconds_until_writers_wait=None if until is None or math.isinf(until) else until,
+        recoveries=tuple(
+            ExpectedNow(
+                crash=str(each.when),
+                redo=each.redo,
+                dirty_pages=each.dirty_pages,
+                ready_s=each.prediction.seconds,
+                half_s=each.prediction.half,
+                ninety_s=each.prediction.ninety,
+            )
+            for each in standing.expected
+        ),
+        evidence="" if model is None else evidence(model),
+        warnings=tuple(server.expectations.reservations()),
+    )
+
+
+def in_words(server: WatchedServer, standing: Standing) -> list[str]:
+    """Return the state of the server, one sentence an item."""
+    age, log = standing.sample.checkpoint_age, server.log_size
+    where = f"{server.name}, redo log {'of unknown size' if log is None else format_size(log)}, pool {format_size(server.buffer_pool)}"
+    if age is None:
+        return [f"{where}: the server does not tell its checkpoint age, so that a crash now is not known"]
+    full = "" if standing.full is None else f", {standing.full:.0%} of that at which statements wait"
+    said = [f"{where}: checkpoint age {format_size(age)}{full}"]
+    if standing.driver is not None:
+        said.append(f"{_DRIVERS[standing.driver]}{_until(standing.seconds_until_waiting)}")
+    return said
+
+
+def _until(seconds: float | None) -> str:
+    if seconds is None or seconds == 0.0:
+        return ""
+    if math.isinf(seconds):
+        return "; the age does not grow"
+    return f"; at this rate statements wait in {format_duration(seconds)}"
+
+
+def recovery_table(expectations: Expectations, expected: Sequence[Expected]) -> ReportTable:
+    """Return a table with a row for each predicted recovery."""
+    columns = [
+        Column[Expected]("crash", lambda row: _WORDS[row.when]),
+        Column[Expected]("redo", lambda row: format_size(row.redo), right=True),
+        Column[Expected](
+            "dirty pages",
+            lambda row: "as the load's kind" if row.dirty_pages is None else f"{row.dirty_pages:,}",
+            right=True,
+        ),
+        Column[Expected]("ready after", lambda row: format_duration(row.prediction.seconds), right=True),
+        Column[Expected]("half of recoveries", lambda row: _span(row.prediction.half), right=True),
+        Column[Expected]("90 %", lambda row: _span(row.prediction.ninety), right=True),
+    ]
+    model = expectations.model
+    notes = [
+        *([] if model is None else [f"Predicted from {evidence(model)}."]),
+        *(f"! {each}." for each in expectations.reservations()),
+    ]
+    return ReportTable.of("Recovery", expected, columns, notes)
+
+
+def show_expected(
+    console: Console, address: Address, storage: str, workload: str | None, samples: Sequence[Sample]
+) -> None:
+    """Print the recoveries after crashes at the last sample, at the largest age among the samples, and at the worst.
+
+    Leaves out a server that is away by now: its settings are no longer known.
+    """
+    try:
+        server = WatchedServer(address, storage, workload)
+    except LabError:
+        return
+    server.close()
+    known = [each for each in samples if each.checkpoint_age is not None]
+    highest = max(known, key=lambda each: each.checkpoint_age or 0, default=None)
+    expected = server.expectations.of(samples[-1], highest)
+    recovery_table(server.expectations, expected).show(console)
+
+
+def _span(interval: Sequence[float]) -> str:
+    low, high = interval
+    return f"{format_duration(low)} to {format_duration(high)}"

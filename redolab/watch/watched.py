@@ -1,0 +1,137 @@
+"""A running server of the user's that is looked at again and again; it is only read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from redolab.counters.live.server import LiveServer
+from redolab.counters.series import SegmentGrowth, Series
+from redolab.errors import Unreachable
+from redolab.predict.question import Question
+from redolab.servers.address import Address
+from redolab.servers.dialects import Version, family_of
+from redolab.servers.redo_counters import Sample
+from redolab.watch.crash_now import Expectations, Expected, expectations
+from redolab.watch.standing import Driver, FlushLimits, driver, flush_limits, seconds_until_waiting
+
+_PAGE = 16 * 1024
+_GAP = 600.0
+"""Seconds between two looks after which nothing is said of a rate."""
+_SETTINGS_EVERY = 60.0
+"""Seconds after which its settings are read again: a redo log or a pool can be resized while it runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """State of a server at one sample."""
+
+    sample: Sample
+    limits: FlushLimits
+    driver: Driver | None
+    growth: SegmentGrowth | None
+    """Growth since the last look; None for the first look after a server's start, and after a long gap."""
+    seconds_until_waiting: float | None
+    expected: tuple[Expected, ...]
+
+    @property
+    def full(self) -> float | None:
+        """Return the checkpoint age as a share of the age at which statements wait."""
+        age, hard = self.sample.checkpoint_age, self.limits.hard
+        return None if age is None or not hard else age / hard
+
+
+class WatchedServer:
+    """A server, with what answers for its recovery."""
+
+    def __init__(self, address: Address, storage: str, workload: str | None, server: str | None = None) -> None:
+        """Connect. `server`: the one whose calibration is used, not the reported one.
+
+        Raises `LabError` if that fails.
+        """
+        self._address = address
+        self._live = LiveServer(address)
+        self._given = server, storage, workload
+        self._learn()
+        self._read_at = time.monotonic()
+        self._series = Series(_GAP)
+        self._before: Sample | None = None
+        self._highest: Sample | None = None
+
+    def look(self) -> Standing | None:
+        """Return the state now; None while the server is away.
+
+        A server that returns is taken for the same one unless it reports a restart.
+        """
+        if time.monotonic() - self._read_at >= _SETTINGS_EVERY:
+            self._live.read_settings()
+            self._read_at = time.monotonic()
+        sample = self._live.sample()
+        if sample is None:
+            return None
+        if (self._live.version, self._live.buffer_pool, self._live.log_size) != self._learnt:
+            self._learn()
+        growth = self._series.add(sample)
+        if growth is None:
+            # The server was restarted: earlier samples say nothing about it.
+            self._before = self._highest = None
+        elif growth.gap:
+            growth, self._before = None, None
+        before, self._before = self._before, sample
+        if sample.checkpoint_age is not None and (
+            self._highest is None or sample.checkpoint_age >= (self._highest.checkpoint_age or 0)
+        ):
+            self._highest = sample
+        sync = sample.sync_flush_point or self._live.sync_flush_point
+        limits = flush_limits(self._live.variables, sample.hard_limit, sync, sample.page_size or _PAGE)
+        return Standing(
+            sample=sample,
+            limits=limits,
+            driver=driver(limits, sample),
+            growth=growth,
+            seconds_until_waiting=seconds_until_waiting(limits, before, sample),
+            expected=tuple(self.expectations.of(sample, self._highest)),
+        )
+
+    def _learn(self) -> None:
+        """Choose the model for the server's current version, buffer pool and redo log."""
+        server, storage, workload = self._given
+        self._learnt = self._live.version, self._live.buffer_pool, self._live.log_size
+        self.version, self.buffer_pool, self.log_size = self._learnt
+        self.name = server or f"{family_of(self.version)}-{Version.parse(self.version)}"
+        question = Question(
+            server=self.name,
+            storage=storage,
+            pool=self.buffer_pool,
+            workload=workload,
+            read_threads=self._live.read_threads,
+        )
+        self.expectations: Expectations = expectations(question, self.log_size)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._live.close()
+
+
+class ServerToCome:
+    """A server that may be away when it is looked at first, as after a crash of its machine."""
+
+    def __init__(self, reach: Callable[[], WatchedServer]) -> None:
+        """`reach` raises `LabError` if it cannot be asked, and `Unreachable` as long as nothing answers."""
+        self._reach = reach
+        self.server: WatchedServer | None = None
+
+    def look(self) -> Standing | None:
+        """Return the state now; None while the server is away. Raises `LabError` if its first answer is a refusal."""
+        if self.server is None:
+            try:
+                self.server = self._reach()
+            except Unreachable:
+                return None
+        return self.server.look()
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if self.server is not None:
+            self.server.close()

@@ -1,0 +1,217 @@
+"""How recoveries end, on real servers: each outcome is a trial on the disk, and none an error of the lab."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from redolab.crash.image_store import ImageStore
+from redolab.crash.records.crash import CrashImage
+from redolab.crash.records.recovery import Outcome, RecoveryTrial, WarmTime
+from redolab.crash.records.verdict import Judgement
+from redolab.crash.recovery import judge as judging
+from redolab.crash.recovery import recovery
+from redolab.crash.recovery.judge import judge
+from redolab.crash.recovery.probe import Probe
+from redolab.crash.recovery.task import Recorder, RecoveryTask
+from redolab.crash.recovery.watching import WatchedRecovery, watched
+from redolab.disks.place import Place
+from redolab.lab import Lab, journal_of, native_folder
+from redolab.machine import copies, files
+from redolab.progress import Progress, Stage
+from redolab.project import PROJECT
+from redolab.runs.schema import Ruling
+from redolab.servers.instance import DATA, Instance, prepare_folder
+from redolab.units import MIB
+from tests.small_crash import small_crash
+
+SERVER = "mariadb-10.11"
+REFUSING = "mysql-9"
+
+
+@pytest.fixture
+def image(lab: Lab, home: Path) -> CrashImage:
+    """A crash, made once for all tests here."""
+    images = ImageStore(home)
+    made = [each for each in images.all() if each.name in _MADE and each.spec.dataset.server == SERVER]
+    return made[0] if made else _made(lab, home, SERVER)
+
+
+def _made(lab: Lab, home: Path, name: str) -> CrashImage:
+    image = small_crash(lab, home, lab.server(name))
+    _MADE.append(image.name)
+    return image
+
+
+_MADE: list[str] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def removed() -> Iterator[None]:
+    yield
+    images = ImageStore(native_folder(PROJECT.lab))
+    for name in _MADE:
+        images.remove(name, journal_of(PROJECT.lab))
+    _MADE.clear()
+
+
+class Kept:
+    """A recorder that keeps what it is told."""
+
+    def __init__(self, folder: Path) -> None:
+        self.trials: list[RecoveryTrial] = []
+        self.warm: list[WarmTime] = []
+        self.judgements: list[Judgement] = []
+        self.recorder = Recorder(
+            log=folder / "error.log",
+            evidence=folder / "evidence",
+            instance=lambda used: used.variables.get("version", ""),
+            trial=self.trials.append,
+            warm=self.warm.append,
+            judgement=self.judgements.append,
+        )
+
+
+def recovered(lab: Lab, home: Path, image: CrashImage, folder: Path, settings: str = "") -> Kept:
+    kept = Kept(folder)
+    server = lab.server(image.spec.dataset.server)
+    task = RecoveryTask(image=image, server=server, pool=64 * MIB, repeat=1, settings=settings, stuck_after=20.0)
+    recovery.recover(lab, task, ImageStore(home), Place(name="native", folder=home), kept.recorder)
+    return kept
+
+
+@contextmanager
+def recovering(lab: Lab, home: Path, image: CrashImage, log: Path) -> Iterator[Instance]:
+    """A server that has just been started on a copy."""
+    server, folder = lab.server(image.spec.dataset.server), home / "instances/recovering"
+    task = RecoveryTask(image=image, server=server, pool=64 * MIB, repeat=1)
+    with lab.journal.making(folder, "the copy of a test"):
+        prepare_folder(server, folder)
+        files.remove(folder / DATA)
+        copies.copy_folder(ImageStore(home).data(image), folder / DATA)
+        with Instance.start(server, folder, task.request, log) as instance:
+            yield instance
+
+
+class Struck(Probe):
+    """A probe of a server to which something happens when it is ready, before it is asked anything."""
+
+    happens: Callable[[Instance], None]
+    asked_first = False
+
+    def _knock(self) -> None:
+        if self._instance.is_ready and (not self.asked_first or self.connection is not None):
+            type(self).happens(self._instance)
+        if self.asked_first and self.connection is None and self._instance.is_ready:
+            self.connection = self._instance.connections.connect(1.0, 2.0)
+            return
+        if self._instance.is_ready:
+            super()._knock()
+
+
+def ended(lab: Lab, home: Path, image: CrashImage, folder: Path, probe: type[Struck]) -> WatchedRecovery:
+    task = RecoveryTask(image=image, server=lab.server(SERVER), pool=64 * MIB, repeat=1)
+    place = Place(name="native", folder=home)
+    with recovering(lab, home, image, folder / "error.log") as instance:
+        return watched(task, instance, probe(instance, Stage(None, ""), place, 20.0), place)
+
+
+def test_a_server_that_dies_once_it_is_ready(lab: Lab, home: Path, image: CrashImage, tmp_path: Path) -> None:
+    class Killed(Struck):
+        @staticmethod
+        def happens(instance: Instance) -> None:
+            assert instance.pid is not None
+            os.kill(instance.pid, signal.SIGKILL)
+            time.sleep(0.2)
+
+    end = ended(lab, home, image, tmp_path, Killed)
+    assert end.outcome is Outcome.DIED
+    assert end.unfinished is not None
+    assert end.unfinished.status not in (None, 0)
+
+
+def test_a_server_that_hangs_in_what_the_probe_asks_does_not_hang_the_lab(
+    lab: Lab, home: Path, image: CrashImage, tmp_path: Path
+) -> None:
+    class Frozen(Struck):
+        asked_first = True
+
+        @staticmethod
+        def happens(instance: Instance) -> None:
+            instance.freeze()
+
+    began = time.monotonic()
+    end = ended(lab, home, image, tmp_path, Frozen)
+    assert end.outcome is Outcome.REFUSED
+    assert end.unfinished is not None
+    assert "timed out" in end.unfinished.why
+    assert time.monotonic() - began < 60
+
+
+def test_a_server_that_refuses_the_first_write(lab: Lab, home: Path, tmp_path: Path) -> None:
+    of_mysql = _made(lab, home, REFUSING)
+    kept = recovered(lab, home, of_mysql, tmp_path, "super_read_only=1")
+    (trial,) = kept.trials
+    assert trial.outcome is Outcome.REFUSED
+    assert trial.seconds_to_ready is not None
+    assert trial.first_write is None
+    assert trial.unfinished is not None
+    assert "super-read-only" in trial.unfinished.why
+    assert kept.judgements == []
+    assert (tmp_path / "evidence/repeat.sh").exists()
+
+
+def test_a_state_that_no_crash_left(lab: Lab, home: Path, image: CrashImage, tmp_path: Path) -> None:
+    with recovering(lab, home, image, tmp_path / "first.log") as instance:
+        instance.wait_ready()
+        instance.shut_down()
+        images = ImageStore(home)
+        crashed, clean = images.data(image), images.folder(image.name) / "crashed"
+        files.move(crashed, clean)
+        copies.copy_folder(instance.folder / DATA, crashed)
+    try:
+        (trial,) = recovered(lab, home, image, tmp_path).trials
+    finally:
+        files.remove(crashed)
+        files.move(clean, crashed)
+    assert trial.outcome is Outcome.NO_CRASH_RECOVERY
+    assert trial.timeline is None
+
+
+def test_what_was_measured_is_kept_though_the_judge_fails(
+    lab: Lab, home: Path, image: CrashImage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(judging, "check_value", broken)
+    kept = recovered(lab, home, image, tmp_path)
+    assert [trial.outcome for trial in kept.trials] == [Outcome.READY]
+    (judgement,) = kept.judgements
+    assert judgement.ruling is Ruling.UNKNOWN
+    assert "ZeroDivisionError: a bug" in judgement.why
+
+
+def test_a_server_that_does_not_answer_the_judge_is_unknown_and_one_that_ends_is_wrong(
+    lab: Lab, home: Path, image: CrashImage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judging, "_CONNECT", 1.0)
+    stage = Progress(Console(quiet=True)).stage("judging")
+    with stage as shown, recovering(lab, home, image, tmp_path / "error.log") as instance:
+        instance.wait_ready()
+        instance.freeze()
+        silent = judge(instance, image, 1, shown)
+        instance.thaw()
+        assert silent.ruling is Ruling.UNKNOWN
+        assert silent.why.startswith("no answer within")
+        instance.kill()
+        gone = judge(instance, image, 1, shown)
+    assert gone.ruling is Ruling.WRONG
+    assert [check.what for check in gone.failed_checks] == ["the server answers"]

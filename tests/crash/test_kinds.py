@@ -1,0 +1,78 @@
+"""The kinds of crash, on real servers."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from redolab.crash.dataset import make_dataset
+from redolab.crash.kinds import crash_kind
+from redolab.crash.kinds.crashed_files import copy_crashed_files
+from redolab.crash.kinds.freeze import Freeze
+from redolab.crash.records.recovery import Outcome, RecoveryTrial
+from redolab.disks.place import own_place
+from redolab.errors import InvalidInput
+from redolab.lab import Lab
+from redolab.machine import files, processes
+from redolab.results.crashes import crashes_of
+from redolab.runs.store import RunStore
+from redolab.servers.dialects import InstanceRequest, Purpose
+from redolab.servers.instance import DATA, Instance, prepare_folder
+from redolab.units import MIB
+from redolab.workloads.catalogue import workload_catalogue
+from redolab.workloads.data import Clients
+from tests.command import UNCHECKED, nothing_is_left, redolab
+from tests.small_crash import WORKLOAD, copy_dataset, small_dataset
+from tests.thorough import mostly_thorough
+
+
+def test_a_kind_that_is_not_there_is_refused_with_those_that_are() -> None:
+    with pytest.raises(InvalidInput, match="kill, freeze"):
+        crash_kind("trip-over-the-cable")
+
+
+@pytest.mark.parametrize("name", ["mariadb-10.11", "mysql-9"])
+def test_a_freeze_copies_what_a_kill_at_the_same_moment_leaves(name: str, lab: Lab, home: Path) -> None:
+    server, workload = lab.server(name), workload_catalogue().get(WORKLOAD)
+    dataset = make_dataset(lab, home, server, workload, small_dataset(server, workload))
+    folder, copied = home / "instances/struck", home / "instances/copied"
+    request = InstanceRequest(purpose=Purpose.FILL, log_size=32 * MIB, buffer_pool=128 * MIB)
+    place = own_place(home)
+    with lab.journal.making(folder, "the instance of a test"), lab.journal.making(copied, "the copy of a test"):
+        prepare_folder(server, copied)
+        copy_dataset(server, dataset, folder)
+        with Instance.start(server, folder, request, folder / "error.log") as instance:
+            instance.wait_ready()
+            clients = Clients(connections=4)
+            with workload.run(lab.tools, instance, dataset.spec.data, clients, folder / "workload.log"):
+                time.sleep(2)
+                freeze = Freeze()
+                freeze.strike(instance, place)
+                assert instance.pid is not None
+                frozen = processes.identity(instance.pid)
+                assert frozen is not None
+                assert processes.is_stopped(frozen)
+                copy_crashed_files(folder, copied)
+                instance.kill()
+        assert files.hash_folder(copied / DATA) == files.hash_folder(folder / DATA)
+
+
+@pytest.mark.skipif(not processes.is_root(), reason="mounts need root")
+@pytest.mark.parametrize("server", mostly_thorough(["mariadb-10.11", "mysql-9"], ["mariadb-10.11"]))
+def test_after_a_power_cut_the_server_recovers_what_the_disk_had_flushed(server: str) -> None:
+    done = redolab(
+        *("run", "recovery", "--server", server, "--log-size", "64M", "--dataset", "32M", "--pool", "64M"),
+        *("--open-transaction", "1000", "--crash", "disk-power", "--moment", "4s-5s", "--repeat", "1", "--keep", "off"),
+        *UNCHECKED,
+    )
+    assert done.returncode == 0, done.stderr
+    run = RunStore().get("latest")
+    (image,) = crashes_of(run)
+    assert image.spec.crash == "disk-power"
+    assert image.journal_replayed_s is not None
+    (record,) = run.trials(RecoveryTrial)
+    assert record.trial.outcome is Outcome.READY
+    assert (run.folder / "crashes" / image.name / "samples.csv").stat().st_size > 0
+    assert nothing_is_left()
