@@ -45,6 +45,8 @@ _MORE_CONNECTIONS = 20
 _LARGEST_BUFFER = 16 * MIB
 _KILLED_WITH = 16
 """Clients while a server is killed."""
+_TO_CONNECT = 60.0
+"""Longest wait in seconds until all clients are connected."""
 _TO_NOTICE = 20.0
 """Longest wait in seconds until clients notice that their server is gone."""
 _SILENT = "SET SESSION long_query_time = 1000000"
@@ -279,14 +281,23 @@ class SlowlogPlugin(Experiment[Server, Asking, Conditions, "StartedServer", Plug
             **asdict(counted),
         }
 
+    def _wait_for_answers(self, made: StartedServer) -> None:
+        """Wait until the clients ask: they begin together, when all of them are connected. Raises `LabError`."""
+        before, deadline = made.value(_SELECTS), time.monotonic() + _TO_CONNECT
+        while made.value(_SELECTS) == before:
+            if time.monotonic() > deadline:
+                raise LabError(f"the clients were not connected after {_TO_CONNECT:.0f} s")
+            time.sleep(0.05)
+
     def _killed(self, made: StartedServer, logging: Logging, step: Asking) -> dict[str, Any]:
         from .load import answers_of, asking
 
         instance, answers = made.instance, made.instance.folder / "answers"
         files.make_folder(answers)
         logging.warmed()
-        longest = step.seconds + round(_TO_NOTICE)
+        longest = step.seconds + round(_TO_CONNECT + _TO_NOTICE)
         with asking(self.lab.tools, instance.folder, step.connections, longest, f"--answers={answers}") as clients:
+            self._wait_for_answers(made)
             clients.wait(step.seconds)
             deadline = instance.kill().monotonic + _TO_NOTICE
             while len(said := answers_of(answers)) < step.connections and time.monotonic() < deadline:

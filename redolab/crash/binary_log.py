@@ -26,13 +26,21 @@ _WITHIN = frozenset(
     (2, 5, 13, 14, 19, 23, 24, 25, 29, 30, 31, 32, 33, 34, 39, 160, 162, 165, 166, 167, 168, 169, 170, 171)
 )
 """Types of events after which a transaction goes on: its GTID, BEGIN, tables and rows, of MySQL and MariaDB."""
-_FILES = "binlog.[0-9]*"
+_FILES = "binlog." + 6 * "[0-9]"
+"""Names of the files; MariaDB from 11.4 on has an index of GTIDs beside each, `binlog.000001.idx`."""
 _BEGUN = 64 * 1024
 """Bytes of a transaction after which its writing to the file has begun."""
 _LOOK_S = 0.0005
 _LOOK_AT_LOAD_S = 0.05
-_MOVED_FROM = "binlog_large_commit_threshold"
-"""MariaDB's setting: bytes from which the cache of a transaction becomes a file."""
+_ROW_BY_ROW = {
+    # MariaDB's default, MIXED, would log the statement that changes the rows, and not the rows.
+    "session.binlog_format": "'ROW'",
+    # MariaDB would log the statement beside its rows.
+    "session.binlog_annotate_row_events": "OFF",
+    # MariaDB from 11.7 on makes the cache of a larger transaction a file of its own, at once.
+    "global.binlog_large_commit_threshold": str(2**63 - 1),
+}
+"""Settings by which a transaction goes to the last file row by row, where the server has them."""
 _LONGEST = 3600.0
 
 
@@ -139,12 +147,10 @@ def _begin_transaction(cursor: Cursor, end: BinaryLogEnd, stage: Stage) -> None:
     """Change rows in a transaction that goes to the binary log's last file, row by row, when it is committed."""
     if end.kind is EndKind.WHOLE:
         cursor.execute(f"CREATE TABLE {BINARY_LOG_TABLE} (id INT PRIMARY KEY, filler LONGTEXT NOT NULL) ENGINE=InnoDB")
-    # MariaDB from 11.7 on makes the cache of a large transaction a file of its own, at once.
-    if cursor.execute(f"SHOW GLOBAL VARIABLES LIKE '{_MOVED_FROM}'"):
-        cursor.execute(f"SET GLOBAL {_MOVED_FROM} = {2**63 - 1}")
+    for setting, value in _ROW_BY_ROW.items():
+        if cursor.execute("SHOW VARIABLES LIKE %s", (setting.partition(".")[2],)):
+            cursor.execute(f"SET @@{setting} = {value}")
     cursor.execute("FLUSH BINARY LOGS")
-    # MariaDB's default, MIXED, would log the statement that changes the rows, and not the rows.
-    cursor.execute("SET SESSION binlog_format = 'ROW'")
     cursor.execute("BEGIN")
     if end.kind is EndKind.CUT:
         stage.say(f"changing {end.amount:,} rows in one transaction")

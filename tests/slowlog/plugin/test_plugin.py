@@ -185,6 +185,8 @@ def test_a_stalled_disk_holds_up_no_connection(lab: Lab, tmp_path: Path) -> None
             server.do(f"SET GLOBAL {PLUGIN}_file = '/instance/pipe'", f"SET GLOBAL {PLUGIN}_buffer = 16777216")
             with server.instance.connections.connect() as gathering, gathering.cursor() as cursor:
                 cursor.execute(f"SELECT LENGTH('{'x' * 1_000_000}')")
+                # A statement is gathered after its answer: it is there when the connection answers the next.
+                cursor.execute("DO 0")
                 # Later connections write nothing that could stall by itself.
                 server.do("SET GLOBAL long_query_time = 1000")
                 stalled = threading.Thread(target=server.do, args=(f"SET GLOBAL {PLUGIN}_buffer = 0",))
