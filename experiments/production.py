@@ -64,7 +64,7 @@ class Factors(CrashFactors):
     )
     moment: Uniform = factor("Crash at moments drawn between two, after the load began.", Uniform.parse, "5m-35m")
     trx_commit: int = factor("innodb_flush_log_at_trx_commit.", whole_number(0, 2), "1")
-    binary_log: bool = factor("Whether the binary log is on.", on_or_off, "off")
+    binary_log: bool = factor("Whether the binary log is on, with sync_binlog=1.", on_or_off, "on")
     check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
     keep: bool = keep_factor("off")
 
@@ -172,6 +172,8 @@ def _wanted(factors: Factors, pool: int, storage: str, size: int, workload: str,
         open_transaction_rows=0,
         trx_commit=factors.trx_commit,
         binary_log=factors.binary_log,
+        # MariaDB's default, 0, may lose what replicas need.
+        sync_binlog=1 if factors.binary_log else None,
         purpose=Purpose.PRODUCTION,
         fill_pool=pool,
         number=number,
