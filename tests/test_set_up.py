@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from redolab.disks.disk_model import built_disk_model
 from redolab.lab import Lab
 from redolab.machine import processes
 from redolab.machine.tools import PACKAGES
@@ -36,6 +37,9 @@ def test_every_program_can_be_had_on_this_machine(lab: Lab) -> None:
     programs = {BROWSER: BROWSER, **of_root}
     if missing := [package for program, package in programs.items() if processes.which(program) is None]:
         lab.tools.install(missing, lab.progress)
+    lab.tools.require(["fio"], lab.progress)
+    if processes.is_root():
+        assert built_disk_model(lab).is_file()
     if processes.is_root() and processes.which("vagrant") is None:
         lab.tools.install(["vagrant", "vagrant-libvirt"], lab.progress)
     assert server_audit_plugin(lab, lab.server("mariadb-11.8")).is_file()
