@@ -9,7 +9,7 @@ from redolab.lab import Lab
 from redolab.machine import processes
 from redolab.machine.tools import PACKAGES
 from redolab.servers.catalogue import server_catalogue
-from redolab.slowlog.plugin.packaged import server_audit_plugin
+from redolab.servers.packaged import mariadb_backup, server_audit_plugin
 from redolab.workloads.catalogue import workload_catalogue
 from tests.machines.remote.sshd import NEEDED
 from tests.predict.test_report_in_browser import BROWSER
@@ -42,5 +42,6 @@ def test_every_program_can_be_had_on_this_machine(lab: Lab) -> None:
         assert built_disk_model(lab).is_file()
     if processes.is_root() and processes.which("vagrant") is None:
         lab.tools.install(["vagrant", "vagrant-libvirt"], lab.progress)
-    assert server_audit_plugin(lab, lab.server("mariadb-11.8")).is_file()
+    for file_of in (server_audit_plugin, mariadb_backup):
+        assert file_of(lab, lab.server("mariadb-11.8")).is_file()
     assert (built_stress() / "stress").is_file()

@@ -79,12 +79,13 @@ def _wanted_load(lab: Lab, group: Recording, conditions: Conditions) -> WantedLo
         cache=variation.cache,
         file_system=variation.file_system,
         replica=variation.replica,
+        window=variation.window,
     )
 
 
 def _workload(variation: Variation, dialect: Dialect, request: InstanceRequest) -> LedgerWorkload:
     if variation.defines is Defines.NOTHING:
-        return LedgerWorkload(about="", options=variation.table_options)
+        return LedgerWorkload(about="", options=variation.table_options, xa=variation.xa)
     resized = [dialect.resizing(size).statement for size in (request.log_size // 2, request.log_size)]
     rotated = ["FLUSH BINARY LOGS"] if request.binary_log else []
     between = (*(each.rstrip(";") for each in resized if each is not None), *rotated)

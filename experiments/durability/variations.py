@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redolab.disks.profiles import PROTECTED, VOLATILE, Cache
+from redolab.powercut.window import Window
 from redolab.servers.dialects import Setting
 from redolab.workloads.data import Defines
 
@@ -29,6 +30,10 @@ class Variation:
     """Tables that one more client creates and drops while it rotates the binary log and resizes the redo log."""
     replica: bool = False
     """True if a replica reads the binary log, which has to be on."""
+    xa: bool = False
+    """True if the clients prepare their transactions (XA)."""
+    window: Window = Window.LOAD
+    """Part of the recording in which the cuts lie."""
     must_lose: bool = False
     """True for a control: a search that finds nothing here would find nothing anywhere."""
 
@@ -43,6 +48,13 @@ _FLUSHING = (
     *_set("innodb_io_capacity_max", "4000"),
 )
 """Settings with which pages are written all the time. Only a page that is being written can be torn."""
+
+_WINDOWS = {
+    Window.SHUTDOWN: "the cuts fall into a clean shutdown after the load",
+    Window.START: "the cuts fall into an ordinary start after a clean shutdown",
+    Window.RECOVERY: "the cuts fall into a recovery from SIGKILL: a second crash",
+    Window.FIRST_START: "the cuts fall into the first start of an initialised data directory",
+}
 
 VARIATIONS = {
     PLAIN: Variation(about="O_DIRECT, doublewrite, XFS, a volatile cache that obeys, whole writes survive or not"),
@@ -71,6 +83,8 @@ VARIATIONS = {
         about="the same with a table that has partitions, of which single ones are emptied and dropped",
         defines=Defines.PARTITIONS,
     ),
+    "xa": Variation(about="clients prepare each transaction before they commit it (XA)", xa=True),
+    **{str(window): Variation(about=about, window=window) for window, about in _WINDOWS.items()},
     "ignores-flushes": Variation(about="control: a disk that ignores flushes", obeys=False, must_lose=True),
     "no-doublewrite": Variation(
         about="control: torn writes without the doublewrite buffer",

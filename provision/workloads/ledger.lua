@@ -4,7 +4,9 @@
 -- With `defines` the second client makes, empties and drops a table instead, again and again (redolab/workloads/data.py has what each
 -- of these statements leaves), and sends one of the statements `between` after each.
 --
--- A note is a line: S (sent), A (acknowledged), F (refused, and rolled back), R (read: whose, up to which), D and E (a statement that
+-- With `xa` transactions are prepared before they are committed, as an application does that commits on two servers.
+--
+-- A note is a line: S (sent), P (prepared), A (acknowledged), F (refused, and rolled back), R (read: whose, up to which), D and E (a statement that
 -- defines: before it is sent, and after it was acknowledged), the number, the time.
 
 local ffi = require("ffi")
@@ -20,6 +22,7 @@ sysbench.cmdline.options = {
    parts = { "Rows that each transaction inserts", 3 },
    accounts = { "Accounts between which money is moved", 500 },
    defines = { "What one client defines: nothing, tables, partitions", "nothing" },
+   xa = { "Whether transactions are prepared first: off, on", "off" },
    between = { "Statements of that client between its own, with ; between them", "" },
 }
 
@@ -68,11 +71,18 @@ local function transaction()
    local from = sysbench.rand.uniform(1, sysbench.opt.accounts - 1)
    local to = sysbench.rand.uniform(from + 1, sysbench.opt.accounts)
    local amount = sysbench.rand.uniform(-100, 100)
-   con:query("BEGIN")
+   local xid = string.format("'%d,%d'", sysbench.tid, number)
+   local is_xa = sysbench.opt.xa == "on"
+   con:query(is_xa and "XA START " .. xid or "BEGIN")
    con:query("INSERT INTO ledger_entries VALUES " .. table.concat(rows, ", "))
    con:query(string.format("UPDATE ledger_accounts SET balance = balance - %d WHERE id = %d", amount, from))
    con:query(string.format("UPDATE ledger_accounts SET balance = balance + %d WHERE id = %d", amount, to))
-   con:query("COMMIT")
+   if is_xa then
+      con:query("XA END " .. xid)
+      con:query("XA PREPARE " .. xid)
+      note("P", number)
+   end
+   con:query(is_xa and "XA COMMIT " .. xid or "COMMIT")
 end
 
 local function filled()

@@ -79,6 +79,8 @@ class CrashLoad:
     """Seconds between two samples."""
     failed: Path | None = None
     """Folder that gets the logs and samples of an instance that failed; None: they are removed with it."""
+    before_crash: Callable[[Instance], None] | None = None
+    """Function that is called with the server under load when its crash is due."""
 
     @property
     def spec(self) -> CrashSpec:
@@ -291,6 +293,7 @@ class _LoadedServer:
     moments: CsvFile[WorkloadMoment]
     sampler: Sampler
     stage: Stage
+    before_crash: Callable[[Instance], None] | None
     began: float
     """Monotonic second at which the load began, later by as long as it stood still."""
     struck_at: float = 0.0
@@ -302,6 +305,9 @@ class _LoadedServer:
         why, last = self._wait_until_due(fill)
         if self.spec.binary_log_end is not None:
             why = end_binary_log(self.instance, self.spec.binary_log_end, self.stage)
+        if self.before_crash is not None:
+            self.before_crash(self.instance)
+            last = self.instance.sample(self.control)
         if self.spec.pool_dump:
             dump_pool(self.control, self.stage)
             last = self.instance.sample(self.control)
@@ -367,7 +373,18 @@ def _under_load(site: _Site, load: CrashLoad, stage: Stage) -> Iterator[_LoadedS
             take, record = _sampling(instance, sampling, spec, samples, running_load, site)
             with Sampler(take, load.sample_every, record) as sampler:
                 yield _LoadedServer(
-                    site, spec, instance, control, used, running, samples, moments, sampler, stage, began
+                    site,
+                    spec,
+                    instance,
+                    control,
+                    used,
+                    running,
+                    samples,
+                    moments,
+                    sampler,
+                    stage,
+                    load.before_crash,
+                    began,
                 )
     # Only now: until the crash, whoever holds it must not be collected, which would roll it back.
     held_open.close()

@@ -6,8 +6,8 @@ It is the ledger of a bank test, as Jepsen's. A commit without an answer is unkn
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -31,6 +31,8 @@ class Transaction:
     """Time before the first statement."""
     acknowledged: int | None = None
     """Time after the commit; None if no answer came."""
+    prepared: int | None = None
+    """Time after XA PREPARE; None if no answer came, or the transaction is none of XA."""
     refused: bool = False
     """True if the server reported that it had rolled the transaction back."""
 
@@ -93,6 +95,8 @@ class Found:
     """Rows of the table that a client defines."""
     unreadable: str = ""
     """Error of the server when these rows were read; empty if there was none."""
+    prepared: frozenset[tuple[int, int]] = frozenset()
+    """Transactions that the server lists as prepared (XA RECOVER)."""
 
 
 class Fault(StrEnum):
@@ -111,6 +115,8 @@ class LedgerVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """Transactions acknowledged before the cut."""
     lost: int = 0
     """Transactions acknowledged before the cut and missing."""
+    prepared_lost: int = 0
+    """Transactions of XA whose preparation was acknowledged before the cut, and that are neither prepared nor there."""
     seconds_back: float = 0.0
     """Seconds from the acknowledgement of the oldest lost transaction to the cut; 0 if none is lost."""
     holes: int = 0
@@ -158,7 +164,7 @@ def faults_of(verdict: LedgerVerdict | None, failed: Sequence[TableCheck]) -> li
         return [Fault.BROKEN]
     found = {
         Fault.BROKEN: bool(failed) or not verdict.is_whole,
-        Fault.LOST: bool(verdict.lost or verdict.definitions_lost),
+        Fault.LOST: bool(verdict.lost or verdict.prepared_lost or verdict.definitions_lost),
         Fault.APART: not verdict.agrees_with_binary_log,
         Fault.AHEAD: verdict.only_on_replica > 0,
     }
@@ -178,6 +184,7 @@ def judged(ledger: Ledger, cut: int, found: Found) -> LedgerVerdict:
     return LedgerVerdict(
         acknowledged=len(known),
         lost=len(lost),
+        prepared_lost=_prepared_lost(sent, cut, there | found.prepared),
         seconds_back=(cut - min(times)) / _NANOSECONDS if times else 0.0,
         holes=_holes(sent, present, lost, there),
         torn=sum(count != ledger.parts for count in found.parts.values()),
@@ -192,6 +199,16 @@ def judged(ledger: Ledger, cut: int, found: Found) -> LedgerVerdict:
         definitions_lost=undone or 0,
         misdefined=found.unreadable or ("" if undone is not None else _in_words(found.defined)),
     )
+
+
+def _prepared_lost(sent: Mapping[tuple[int, int], Transaction], cut: int, kept: Collection[tuple[int, int]]) -> int:
+    """Return how many transactions were prepared before the cut, not acknowledged, and are gone."""
+    prepared = {
+        key
+        for key, each in sent.items()
+        if each.prepared is not None and each.prepared <= cut and (each.acknowledged is None or each.acknowledged > cut)
+    }
+    return len(prepared.difference(kept))
 
 
 def _is_under_way(definition: Definition, cut: int) -> bool:
@@ -279,10 +296,12 @@ def _take(what: str, key: tuple[int, int], time: int, sent: dict[tuple[int, int]
     match what:
         case "S":
             sent[key] = Transaction(client=key[0], number=key[1], sent=time)
+        case "P":
+            sent[key] = replace(sent[key], prepared=time)
         case "A":
-            sent[key] = Transaction(client=key[0], number=key[1], sent=sent[key].sent, acknowledged=time)
+            sent[key] = replace(sent[key], acknowledged=time)
         case "F":
-            sent[key] = Transaction(client=key[0], number=key[1], sent=sent[key].sent, refused=True)
+            sent[key] = replace(sent[key], refused=True)
         case _:
             raise ValueError(what)
 

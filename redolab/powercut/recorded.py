@@ -22,8 +22,10 @@ from redolab.powercut.images import share_blocks
 from redolab.powercut.ledger import Ledger, read_ledger
 from redolab.powercut.recording import Recording, read_recording
 from redolab.powercut.replica import reading_as_replica
+from redolab.powercut.window import Window, WindowTimes, after_load, of_start
 from redolab.progress import Stage
 from redolab.servers.dialects import InstanceRequest
+from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.units import GIB, MIB
@@ -94,42 +96,41 @@ class WantedLoad:
     file_system: str
     replica: bool = False
     """True if a replica reads the binary log meanwhile."""
+    window: Window = Window.LOAD
 
 
 def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage) -> RecordedLoad:
     """Put a server under load on a recorded disk, and kill it; `room`: an empty folder where files share blocks.
 
-    Raises `LabError`.
+    With another window than the load, the load comes first and what the window is about after it. Raises `LabError`.
     """
     mountpoint, kept = room / "mounted", room / RECORDING
-    dataset = make_tables(lab, wanted.server, wanted.workload, _TABLES_SIZE)
     stage.say("making its disk")
-    _make_disk(wanted, dataset.folder, room / "disk", mountpoint)
+    _make_disk(lab, wanted, room / "disk", mountpoint)
     share_blocks(room / "disk", room / BASE)
     stage.say("starting its server")
     files.make_folder(kept)
+    files.make_folder(room / NOTES)
     parameters = [f"recording={kept}", *wanted.parameters]
+
+    def start() -> Instance:
+        return Instance.start(wanted.server, mountpoint / INSTANCE, wanted.request, room / _LOG)
+
     with DiskModel.serving(program, room / "disk", room / "model", parameters, room / "model.log") as model:
         with (
             mounted(model.file, mountpoint, mount_options(wanted.file_system)) as device,
             device.as_volatile(wanted.cache.volatile),
-            Instance.start(wanted.server, mountpoint / INSTANCE, wanted.request, room / _LOG) as instance,
         ):
-            instance.wait_ready()
-            model.tell("limits on")
-            with ExitStack() as stack:
-                checks = [instance.check_running]
-                if wanted.replica:
-                    checks.append(stack.enter_context(reading_as_replica(instance, room / NOTES, room / "replica.log")))
-                clients = wanted.workload.run(
-                    lab.tools, instance, wanted.workload.data(0), wanted.clients, room / "clients.log"
-                )
-                checks.append(stack.enter_context(clients).check_running)
-                began = time.monotonic_ns()
-                _wait(wanted.seconds, checks, stage)
-                ended = time.monotonic_ns()
-                instance.kill()
-                killed = time.monotonic_ns()
+            if wanted.window is Window.FIRST_START:
+                model.tell("limits on")
+                times = of_start(start)
+            else:
+                with start() as instance:
+                    instance.wait_ready()
+                    model.tell("limits on")
+                    times = _under_load(lab, room, wanted, instance, stage)
+                    if wanted.window is not Window.LOAD:
+                        times = after_load(wanted.window, instance, start)
             model.tell("limits off")
         model.tell("keep")
     return RecordedLoad(
@@ -138,17 +139,41 @@ def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage
         recording=read_recording(kept),
         ledger=read_ledger(room / NOTES, PARTS, wanted.workload.defines),
         file_system=wanted.file_system,
-        began=began,
-        ended=ended,
-        killed=killed,
+        began=times.began,
+        ended=times.ended,
+        killed=times.gone,
     )
 
 
-def _make_disk(wanted: WantedLoad, dataset: Path, disk: Path, mountpoint: Path) -> None:
-    """Make a disk with the server's instance on it, shut down cleanly."""
+def _under_load(lab: Lab, room: Path, wanted: WantedLoad, instance: Instance, stage: Stage) -> WindowTimes:
+    """Have clients at work for a while; where cuts lie in it, kill the server before its clients are stopped."""
+    with ExitStack() as stack:
+        checks = [instance.check_running]
+        if wanted.replica:
+            checks.append(stack.enter_context(reading_as_replica(instance, room / NOTES, room / "replica.log")))
+        clients = wanted.workload.run(
+            lab.tools, instance, wanted.workload.data(0), wanted.clients, room / "clients.log"
+        )
+        checks.append(stack.enter_context(clients).check_running)
+        began = time.monotonic_ns()
+        _wait(wanted.seconds, checks, stage)
+        ended = time.monotonic_ns()
+        if wanted.window in (Window.LOAD, Window.RECOVERY):
+            instance.kill()
+    return WindowTimes(began, ended, time.monotonic_ns())
+
+
+def _make_disk(lab: Lab, wanted: WantedLoad, disk: Path, mountpoint: Path) -> None:
+    """Make a disk with the server's instance on it, shut down cleanly, or for a first start only initialised."""
     make_file_system(disk, _DISK_SIZE, MADE_BY[wanted.file_system])
+    folder = mountpoint / INSTANCE
+    if wanted.window is Window.FIRST_START:
+        with mounted(disk, mountpoint):
+            files.make_folder(folder)
+            initialise(wanted.server, folder, wanted.request)
+        return
+    dataset = make_tables(lab, wanted.server, wanted.workload, _TABLES_SIZE).folder
     with mounted(disk, mountpoint):
-        folder = mountpoint / INSTANCE
         prepare_folder(wanted.server, folder)
         files.remove(folder / DATA)
         copies.copy_folder(dataset / DATA, folder / DATA)

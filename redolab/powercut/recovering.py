@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from redolab.disks.place import Place
 from redolab.lab import Lab
 from redolab.machine.processes import Command, run
 from redolab.powercut.images import disk_image
-from redolab.powercut.ledger import Found
+from redolab.powercut.ledger import Found, Ledger
 from redolab.powercut.recorded import CHECKS, INSTANCE, RecordedLoad, mount_options
 from redolab.powercut.states import DiskState, History
 from redolab.servers.dialects import InstanceRequest
@@ -29,6 +30,7 @@ from redolab.workloads.data import DATABASE, LedgerTables, Rows, TableCheck
 from redolab.workloads.ledger import ACCOUNTS, DEFINED, ENTRIES, INSERTED, LedgerWorkload, defined_rows
 
 _CONNECT, _ANSWER = 10.0, 120.0
+_XA_COMMIT = re.compile(r"XA COMMIT X'([0-9a-fA-F]+)'")
 _LAST_LINES = 15
 _MOST_EVENTS = 2**30
 _SAID = 500
@@ -96,7 +98,7 @@ def recover_states(
                 yield Prepared(at / INSTANCE, Place(name="state", folder=at, device=device))
 
     def judge(task: StateTask, instance: Instance) -> StateContent:
-        content = _content(instance, workload)
+        content = _content(instance, workload, recorded.ledger)
         return replace(content, failed=(*content.failed, *((damaged[task.number],) if task.number in damaged else ())))
 
     checks = Checks(
@@ -118,15 +120,23 @@ def _damage(file: Path, at: Path, file_system: str) -> str:
     return "" if done.status == 0 else (done.out + done.err).strip()[-_SAID:]
 
 
-def _content(instance: Instance, workload: LedgerWorkload) -> StateContent:
+def _content(instance: Instance, workload: LedgerWorkload, ledger: Ledger) -> StateContent:
     try:
         with instance.connections.connect(_CONNECT, _ANSWER) as connection:
+            if not ledger.transactions and not _has_tables(connection):
+                # A first start, before which there was nothing that could be lost.
+                return StateContent(Outcome.READY, Found({}, 0, 0))
             found = found_in(connection, workload.data(0))
             checks = workload.verify(connection, workload.data(0), 1, lambda *_: None)
     except pymysql.MySQLError as error:
         refused = TableCheck(what="the server answers", expected="yes", found=str(error))
         return StateContent(Outcome.REFUSED, None, (refused,), _last_of(instance))
     return StateContent(Outcome.READY, found, tuple(check for check in checks if not check.passed))
+
+
+def _has_tables(connection: Connection) -> bool:
+    with connection.cursor() as cursor:
+        return bool(cursor.execute(f"SHOW DATABASES LIKE '{DATABASE}'"))
 
 
 def found_in(connection: Connection, data: LedgerTables) -> Found:
@@ -138,7 +148,28 @@ def found_in(connection: Connection, data: LedgerTables) -> Found:
         row = cursor.fetchone()
         defined, unreadable = _defined(cursor)
     balance = int(row[0]) if row and row[0] is not None else 0
-    return Found(parts, balance, data.accounts * data.balance, logged_in(connection), defined, unreadable)
+    return Found(
+        parts=parts,
+        balance=balance,
+        balance_at_first=data.accounts * data.balance,
+        logged=logged_in(connection),
+        defined=defined,
+        prepared=_prepared_in(connection),
+        unreadable=unreadable,
+    )
+
+
+def _prepared_in(connection: Connection) -> frozenset[tuple[int, int]]:
+    """Return the transactions of XA that a server has prepared, by the names that clients gave them."""
+    with connection.cursor() as cursor:
+        cursor.execute("XA RECOVER")
+        return frozenset(_numbers(str(name)) for *_, name in cursor.fetchall())
+
+
+def _numbers(name: str) -> tuple[int, int]:
+    """Return client and number of a transaction of XA."""
+    client, _, number = name.partition(",")
+    return int(client), int(number)
 
 
 def _defined(cursor: Cursor) -> tuple[Rows, str]:
@@ -172,6 +203,8 @@ def logged_whole(events: Sequence[Sequence[object]]) -> set[tuple[int, int]]:
         elif kind == "Xid" or (kind == "Query" and str(info).startswith("COMMIT")):
             found |= open_ones
             open_ones = set()
+        elif match := _XA_COMMIT.search(str(info)):
+            found.add(_numbers(bytes.fromhex(match[1]).decode()))
         elif kind in ("Gtid", "Anonymous_Gtid"):
             open_ones = set()
     return found

@@ -47,10 +47,14 @@ class LedgerWorkload(Workload, frozen=True, kw_only=True, tag="ledger"):
     """Statements that define tables, run by one more client."""
     between: tuple[str, ...] = ()
     """Statements that the defining client runs between its own."""
+    xa: bool = False
+    """True if clients prepare transactions before they commit them."""
 
     @override
     def content(self) -> str:
-        return "\n".join([code_alone(SCRIPTS / _SCRIPT), self.options, self.defines, *self.between])
+        return "\n".join(
+            [code_alone(SCRIPTS / _SCRIPT), self.options, self.defines, *self.between, *(["xa"] if self.xa else [])]
+        )
 
     @override
     def require(self, lab: Lab) -> None:
@@ -90,6 +94,7 @@ class LedgerWorkload(Workload, frozen=True, kw_only=True, tag="ledger"):
             ),
             *(f"--notes={notes}", f"--parts={PARTS}", f"--accounts={data.accounts}"),
             f"--defines={self.defines}",
+            f"--xa={'on' if self.xa else 'off'}",
             f"--between={';'.join(self.between)}",
             *("--time=0", "--events=0", f"--report-interval={max(1, round(clients.report_every))}", "run"),
         ]

@@ -71,6 +71,19 @@ def _check_kept(run: Run) -> None:
     assert again.returncode == 3, again.stderr
 
 
+def test_the_power_is_cut_while_a_server_stops_starts_and_recovers_and_while_xa_is_prepared() -> None:
+    windows = "shutdown,start,recovery,first-start,xa"
+    with run_of(*_MARIADB, "--variation", windows, *_FEWER, "--explain", "0", "--seed", "4") as run:
+        assert run.record().state is RunState.COMPLETE
+        rows = _rows(run)
+        assert {row["variation"] for row in rows} == set(windows.split(","))
+        assert _nothing_is_lost(rows)
+        assert all(row["lost"] == "0" and row["failed_checks"] == "0" for row in rows)
+        acknowledged = {row["variation"]: int(row["acknowledged"]) for row in rows}
+        assert acknowledged.pop("first-start") == 0
+        assert all(count > 0 for count in acknowledged.values())
+
+
 @pytest.mark.thorough
 def test_the_power_is_cut_while_tables_are_defined() -> None:
     with run_of(*_MARIADB, "--variation", "tables", *_SMALL, "--seed", "5") as run:

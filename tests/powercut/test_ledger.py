@@ -55,6 +55,22 @@ def verdict(*there: tuple[int, int], balance: int = 0, torn: tuple[int, int] | N
     return judged(LEDGER, CUT, Found(parts, balance, 0))
 
 
+def test_a_prepared_transaction_must_be_there_or_prepared() -> None:
+    prepared = Transaction(client=1, number=1, sent=10, prepared=20)
+    ledger = Ledger([prepared, Transaction(client=2, number=1, sent=10, prepared=40)], [], parts=3)
+    assert judged(ledger, 30, Found({}, 0, 0)).prepared_lost == 1
+    assert judged(ledger, 30, Found({}, 0, 0, prepared=frozenset([(1, 1)]))).prepared_lost == 0
+    assert judged(ledger, 30, Found({(1, 1): 3}, 0, 0)).prepared_lost == 0
+    assert judged(ledger, 15, Found({}, 0, 0)).prepared_lost == 0
+
+
+def test_prepared_transactions_are_read_from_notes(tmp_path: Path) -> None:
+    (tmp_path / "1").write_text("S 1 10\nP 1 20\nA 1 30\nS 2 40\nP 2 50\n")
+    (first, second) = read_ledger(tmp_path, 3).transactions
+    assert (first.prepared, first.acknowledged) == (20, 30)
+    assert (second.prepared, second.acknowledged) == (50, None)
+
+
 WHOLE = [(1, 1), (1, 2), (2, 1), (2, 2)]
 
 

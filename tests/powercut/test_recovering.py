@@ -32,3 +32,9 @@ def test_without_row_events_a_commit_is_a_statement() -> None:
         ("binlog.000002", 4, "Query", 1, 5, "COMMIT"),
     ]
     assert logged_whole(whole) == {(3, 5)}
+
+
+def test_a_transaction_of_xa_is_logged_when_it_is_committed() -> None:
+    prepared = [(0, 0, "XA_prepare", 0, 0, "XA PREPARE X'332c37',X'',1")]
+    assert logged_whole(prepared) == set()
+    assert logged_whole([*prepared, (0, 0, "Query", 0, 0, "XA COMMIT X'332c37',X'',1")]) == {(3, 7)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from redolab.crash.records.crash import CrashImage
 from redolab.crash.recovery.cold_copy import cold_copy
 from redolab.crash.recovery.task import RecoveryTask
 from redolab.crash.wanted import WantedCrash, crash_spec
-from redolab.disks.place import own_place
+from redolab.disks.place import Place, own_place
 from redolab.errorlog import Event
 from redolab.lab import Lab
 from redolab.runs.bench import StepContext
@@ -63,15 +63,23 @@ def one_crash_needs(lab: Lab, wanted: WantedCrash) -> Needs:
 
 
 @contextmanager
-def crashed(lab: Lab, run: Run, server: InstalledServer, wanted: WantedCrash) -> Iterator[CrashImage]:
+def crashed(
+    lab: Lab,
+    run: Run,
+    server: InstalledServer,
+    wanted: WantedCrash,
+    before_crash: Callable[[Instance], None] | None = None,
+) -> Iterator[CrashImage]:
     """Crash a server under load, and have its crash image during the block. Its dataset stays for later runs.
 
-    Raises `LabError`.
+    `before_crash` is called with the server under load when its crash is due. Raises `LabError`.
     """
     workload = workload_catalogue().get(wanted.workload)
     workload.require(lab)
     state = WantedState(spec=crash_spec(server, wanted))
-    load = CrashLoad(server=server, workload=workload, wanted=[state], failed=run.folder / "failed")
+    load = CrashLoad(
+        server=server, workload=workload, wanted=[state], failed=run.folder / "failed", before_crash=before_crash
+    )
     (image,) = crash_images(lab, lab.home, load)
     with lab.journal.temporary(ImageStore(lab.home).folder(image.name), f"the crash image {image.name} of {run.name}"):
         yield image
@@ -86,11 +94,14 @@ def recovered(
     *,
     pool: int | None = None,
     settings: str = "",
+    place: Place | None = None,
 ) -> Iterator[RecoveredServer]:
     """Recover a copy of a crash image, cold, and have the server during the block, which begins when it is ready.
 
-    `pool`: bytes of its buffer pool; None: as under load. `settings`: as `SETTINGS=` takes them. Raises `LabError`.
+    `pool`: bytes of its buffer pool; None: as under load. `settings`: as `SETTINGS=` takes them. `place`: attached
+    storage for the copy; None: the lab's own. Raises `LabError`.
     """
+    place = place or own_place(lab.home)
     task = RecoveryTask(
         image=image,
         server=server,
@@ -100,8 +111,9 @@ def recovered(
     )
     log = at.run.log(f"{at.position + 1:03}-{server.name}")
     with (
-        cold_copy(lab, server, image, ImageStore(lab.home), own_place(lab.home)) as cold,
-        lab.progress.stage(f"recovery of {image.name}", "recover"),
+        cold_copy(lab, server, image, ImageStore(lab.home), place) as cold,
+        lab.progress.stage(f"recovery of {image.name} on {place.name}", "recover"),
+        place.limited(),
         Instance.start(server, cold.folder, task.request, log) as instance,
     ):
         # Before it is ready: nothing of the lab's may come between that and the experiment's first statement.

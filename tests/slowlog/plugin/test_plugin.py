@@ -28,7 +28,7 @@ from redolab.slowlog.digest.digesting import digest
 from redolab.slowlog.plugin.building import PLUGIN as PLUGIN_FILE
 from redolab.slowlog.plugin.building import built_slow_log_plugin
 from redolab.slowlog.plugin.installing import installed
-from redolab.slowlog.plugin.packaged import server_audit_plugin
+from redolab.servers.packaged import server_audit_plugin
 from tests.slowlog.plugin.instances import (
     PLUGIN,
     buildable,

@@ -1,0 +1,52 @@
+"""Backups and crashes of a real MariaDB with a small log, restored both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from experiments.prepare import Prepare, Way
+from redolab.lab import native_folder
+from redolab.machine import files
+from redolab.project import PROJECT
+from redolab.runs.schema import RunState
+from redolab.runs.store import Run
+from redolab.units import MIB
+from tests.command import redolab, run_of
+
+SERVER = "mariadb-11.8"
+_SMALL = ("prepare", "--server", SERVER, "--log-size", "48M", "--memory", "64M", "--repeat", "1", "--seed", "3")
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    with run_of(*_SMALL) as made:
+        yield made
+
+
+def test_as_much_redo_is_applied_by_both(run: Run) -> None:
+    assert run.record().state is RunState.COMPLETE
+    trials = {each.step.way: each.trial for each in Prepare.results(run)}
+    assert set(trials) == set(Way)
+    assert all(trial.restore_s > 0 and trial.backup_s > 0 for trial in trials.values())
+    assert all(24 * MIB < trial.redo_bytes < 200 * MIB for trial in trials.values())
+    assert trials[Way.PREPARE].backup_bytes > trials[Way.PREPARE].redo_bytes
+
+
+def test_the_programs_say_so(run: Run) -> None:
+    (made,) = (run.folder / "logs").glob("backup-*.log")
+    assert "completed OK!" in made.read_text()
+    (prepared,) = (run.folder / "logs").glob("*-prepare.log")
+    assert "completed OK!" in prepared.read_text()
+
+
+def test_its_image_and_backup_go_with_their_group(run: Run) -> None:
+    left = files.names(native_folder(PROJECT.lab) / "instances")
+    assert [name for name in left if name.startswith(f"{SERVER}-48M-")] == []
+
+
+def test_a_server_without_the_program_is_refused() -> None:
+    done = redolab("run", "prepare", "--server", "mysql-9")
+    assert done.returncode != 0
+    assert len(done.stderr.splitlines()) == 1
