@@ -14,7 +14,6 @@ from typing_extensions import override
 from redolab.clock import now
 from redolab.crash.bench.factors import several_storages, workload_name
 from redolab.crash.bench.storage_experiment import StorageConditions, StorageExperiment
-from redolab.disks.attaching import DISKS, Contents, check_possible
 from redolab.errors import InvalidInput
 from redolab.report.quantities import Quantity
 from redolab.runs.bench import GroupContext, StepContext
@@ -26,8 +25,6 @@ from redolab.runs.plan import PlannedGroup, PlannedStep
 from redolab.runs.schema import Trial
 from redolab.servers.catalogue import server_names
 from redolab.servers.dialects import SOCKET
-from redolab.servers.packaged import has_packages, mariadb_backup
-from redolab.servers.sandbox import INSTANCE
 from redolab.units import parse_size
 
 if TYPE_CHECKING:
@@ -48,7 +45,7 @@ _PATIENCE = 3600.0
 
 
 class Way(StrEnum):
-    """What brings the files to a consistent state."""
+    """Program that brings the files to a consistent state."""
 
     PREPARE = "prepare"
     RECOVERY = "recovery"
@@ -124,6 +121,8 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
     @classmethod
     @override
     def refuse(cls, group: Backup, step: Restore, conditions: Conditions) -> None:
+        from redolab.servers.packaged import has_packages
+
         if not has_packages(group.server):
             raise InvalidInput(
                 f"{group.server} has no mariadb-backup here", "SERVER=mariadb-10.5, mariadb-10.11 or mariadb-11.8"
@@ -131,12 +130,15 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
 
     @override
     def check(self, positions: Sequence[int]) -> None:
+        from redolab.disks.attaching import check_possible
+
         names = {self.plan.steps[each].step.storage for each in positions}
         check_possible({name: self.conditions.storages[name] for name in names})
 
     @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
         from redolab.crash.bench.crashed_server import one_crash_needs
+        from redolab.disks.attaching import DISKS
         from redolab.servers import sizes
 
         largest = self._wanted(max(self.plan.groups, key=lambda each: each.log_size))
@@ -152,6 +154,8 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
     def group(self, group: Backup, at: GroupContext) -> Iterator[BackedUp]:
         from redolab.crash.bench.crashed_server import crashed
         from redolab.crash.image_store import ImageStore
+        from redolab.servers.packaged import mariadb_backup
+        from redolab.servers.sandbox import INSTANCE
 
         server = self.lab.server(group.server)
         program, took = mariadb_backup(self.lab, server), list[float]()
@@ -170,6 +174,7 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
     @override
     def measure(self, group: Backup, step: Restore, made: BackedUp, at: StepContext[Restored]) -> Restored:
         from redolab.crash.bench.crashed_server import recovered
+        from redolab.disks.attaching import Contents
         from redolab.machine import files
 
         is_prepared = step.way is Way.PREPARE
@@ -215,6 +220,7 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
         Raises `CommandFailed`.
         """
         from redolab.machine import processes
+        from redolab.servers.sandbox import INSTANCE
 
         sandbox = replace(server.sandbox, beside=(*server.sandbox.beside, program.parent))
         command = sandbox.command(program, [*arguments, f"--target-dir={INSTANCE / _BACKUP}", "--user=root"], folder)

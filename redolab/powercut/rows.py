@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
 CELL = ("label", "trx_commit", "binlog", "variation")
 """Columns of a server and its settings."""
-_COUNTS = ("lost", "prepared_lost", "seen_then_lost", "only_in_tables", "only_in_binary_log", "only_on_replica", "defining")
+_COUNTS = (
+    "lost",
+    "prepared_lost",
+    "seen_then_lost",
+    "only_in_tables",
+    "only_in_binary_log",
+    "only_on_replica",
+    "defining",
+)
 _WORDS = 3
 """Most ranges of lost sectors to list."""
 

@@ -24,11 +24,11 @@ from redolab.project import PROJECT
 from redolab.runs.store import RunStore
 from redolab.servers.dialects import Version, dialect_of
 from redolab.servers.install import InstalledServer
+from redolab.servers.packaged import server_audit_plugin
 from redolab.slowlog.digest.digesting import digest
 from redolab.slowlog.plugin.building import PLUGIN as PLUGIN_FILE
 from redolab.slowlog.plugin.building import built_slow_log_plugin
 from redolab.slowlog.plugin.installing import installed
-from redolab.servers.packaged import server_audit_plugin
 from tests.slowlog.plugin.instances import (
     PLUGIN,
     buildable,
