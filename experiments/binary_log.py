@@ -137,10 +137,9 @@ class _Cell:
 
     def seconds(self, phase: Phase, part: str = "") -> list[float]:
         """Return the seconds of a phase, or of its part, where the log tells them."""
-        timelines = [each.trial.timeline for each in self.recoveries]
-        if part:
-            return [each.seconds for one in timelines if one for each in one.parts if each.part == part]
-        return [seconds for one in timelines if one and (seconds := one.phase(phase).seconds) is not None]
+        timelines = [timeline for each in self.recoveries if (timeline := each.trial.timeline) is not None]
+        told = [each.seconds_of(part) if part else each.phase(phase).seconds for each in timelines]
+        return [seconds for seconds in told if seconds is not None]
 
     @property
     def ready(self) -> list[float]:
@@ -172,7 +171,7 @@ def _table(rows: Sequence[_Cell]) -> ReportTable:
     ]
     notes = [
         f"{BINARY_LOG_PART} is a part of accept: the server reads the last file, commits what it holds, and rolls back what it "
-        "lacks. Rollback comes after the recovery time. Median (range) of n recoveries."
+        "lacks (MariaDB after it is ready). Rollback comes after the recovery time. Median (range) of n recoveries."
     ]
     return ReportTable.of("Recoveries by what the binary log ends with", rows, columns, notes)
 

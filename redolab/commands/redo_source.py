@@ -29,6 +29,8 @@ class RedoSource:
     """Bytes."""
     read_threads: int | None = None
     tables: int | None = None
+    binary_log: int | None = None
+    """Most bytes of a binary log file; 0 where it is off."""
     dirty_pages: int | None = None
     """Most pages that were seen."""
     log_size: int | None = None
@@ -102,6 +104,7 @@ class GivenRedo:
             server=f"{family_of(server.version)}-{Version.parse(server.version)}",
             pool=server.buffer_pool,
             read_threads=server.read_threads,
+            binary_log=server.binary_log,
             log_size=server.log_size,
         )
 
@@ -119,6 +122,7 @@ class GivenRedo:
             pool=told.pool,
             read_threads=told.read_threads,
             tables=told.tables,
+            binary_log=told.binary_log,
             dirty_pages=told.dirty_pages,
             log_size=log_size_of(told),
             os_log_written_hours=os_log_written_hours(prometheus, matchers, span.end) if with_hours else None,

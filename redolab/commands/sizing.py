@@ -23,6 +23,12 @@ _DIRTY = click.option(
 )
 _UNDO = click.option("--undo-rows", type=click.IntRange(min=0), metavar="N", help="Rows to roll back.")
 _TABLES = click.option("--tables", type=click.IntRange(min=0), metavar="N", help="Tables, each in a file of its own.")
+_BINARY_LOG = click.option(
+    "--binary-log",
+    metavar="SIZE",
+    help="Of its last file at the crash, 0 without one.  [default: the asked server's max_binlog_size, else 1G where it is on as "
+    "shipped]",
+)
 _READ_THREADS = click.option(
     "--read-io-threads",
     "read_threads",
@@ -47,6 +53,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 @_DIRTY
 @_TABLES
 @_UNDO
+@_BINARY_LOG
 @_READ_THREADS
 @click.option("--age", metavar="SIZE", help="Redo at the crash.  [default: the worst, where statements wait]")
 @address_options
@@ -61,6 +68,7 @@ def predict(
     dirty_pages: int | None,
     tables: int | None,
     undo_rows: int | None,
+    binary_log: str | None,
     read_threads: int | None,
     age: str | None,
     server_at: GivenServer,
@@ -79,7 +87,9 @@ def predict(
     from redolab.units import parse_size
 
     if server_at.is_named:
-        if any(each is not None for each in (log_size, pool, dirty_pages, tables, undo_rows, read_threads, age)):
+        if any(
+            each is not None for each in (log_size, pool, dirty_pages, tables, undo_rows, binary_log, read_threads, age)
+        ):
             raise click.UsageError("a server that is asked tells log, pool and age itself: give no other")
         _predict_now(server_at, storage, workload, server, as_json=as_json)
         return
@@ -95,6 +105,7 @@ def predict(
         dirty_pages=dirty_pages,
         tables=tables,
         undo_rows=undo_rows,
+        binary_log=parse_size(binary_log) if binary_log else None,
         read_threads=read_threads,
     )
     found = predicted(model_for(question), parse_size(log_size), parse_size(age) if age else None)
@@ -192,6 +203,7 @@ def _predict_now(
 @click.option("--memory", metavar="SIZE", help="Memory of the server, by which some others go.")
 @_TABLES
 @_UNDO
+@_BINARY_LOG
 @_STORAGE
 @click.option("--pool", metavar="SIZE", help="Buffer pool of the recovering server.  [default: the sampled server's]")
 @_WORKLOAD
@@ -216,6 +228,7 @@ def size(
     memory: str | None,
     tables: int | None,
     undo_rows: int | None,
+    binary_log: str | None,
     storage: str,
     pool: str | None,
     workload: str | None,
@@ -268,6 +281,7 @@ def size(
         workload=workload,
         tables=source.tables if tables is None else tables,
         undo_rows=undo_rows,
+        binary_log=parse_size(binary_log) if binary_log else source.binary_log,
         read_threads=read_threads or source.read_threads,
         until=Until(until),
     )

@@ -381,5 +381,8 @@ def _spans(start: Recovery) -> Iterator[tuple[Phase, str, LogMoment | None, LogM
         # MySQL to 5.7 and MariaDB apply what is left of the redo after it, later MySQL before it.
         yield Phase.SCAN if start.redo.begun > batches else Phase.OPEN, "undo resurrection", begin, end
     opened, begin, end = (marks.get(event) for event in (Event.OPENED, Event.BINARY_LOG, Event.XA_RECOVERED))
+    if end and start.has_binary_log and start.family is Family.MARIADB:
+        # It reads the file only then, and says nothing before it is ready.
+        end = marks.get(Event.READY)
     if opened and begin and end and opened.number < begin.number < end.number:
         yield Phase.ACCEPT, BINARY_LOG_PART, begin, end

@@ -158,6 +158,8 @@ class Recovery:
     rows: int | None = None
     rolled_back: int = 0
     prepared: int = 0
+    has_binary_log: bool = False
+    """Prepared transactions are decided by the binary log, and not by the file tc.log."""
     prepared_ones: set[str] = field(default_factory=set)
     """Numbers of prepared transactions, where each has lines of its own."""
     last: Said | None = None
@@ -369,6 +371,10 @@ class Recovery:
         event = self.last.told.row.event
         late = event in (Event.CRASH_RECOVERY, Event.SCANNED, Event.BATCH_END) and self._prints_late
         return self.last.moment if late or event in (Event.END_OF_LOG, Event.UNDO_OPENED) else None
+
+    def coordinated(self, said: Said) -> None:
+        """Take in what decides about prepared transactions."""
+        self.has_binary_log = said.told.value("coordinator") != "tc.log"
 
     def rolled_one_back(self, said: Said) -> None:
         """Take in that a transaction is rolled back."""

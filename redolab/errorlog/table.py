@@ -153,8 +153,8 @@ TABLE = (
             r"Found (?P<prepared>\d+) prepared transaction\(s\) in InnoDB",
         ), handler=Recovery.prepared_transactions),
     # --- the binary log, or the file tc.log, and the engines agree on what was prepared; after a crash only
-    Row(Event.BINARY_LOG, ("Recovering after a crash using ",),
-        stage=_OPENED, proof=Proof.WITHOUT_NOTES, voice=_SERVER),
+    Row(Event.BINARY_LOG, (r"Recovering after a crash using (?P<coordinator>\S*)",),
+        stage=_OPENED, proof=Proof.WITHOUT_NOTES, voice=_SERVER, handler=Recovery.coordinated),
     Row(Event.XA_RECOVERY, (r"Starting (?:XA |table )?crash recovery\.\.\.",),  # at every verbosity, 8.0+ (MY-010229)
         stage=_OPENED, proof=Proof.WITHOUT_NOTES, keeps_first=True, voice=_SERVER),
     Row(Event.XA_RECOVERED, (r"(?:XA c|C)rash (?:table )?recovery finished\.\s*$",),  # MY-010232

@@ -95,6 +95,10 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         """Return one of its phases."""
         return next(time for time in self.phases if time.phase is phase)
 
+    def seconds_of(self, part: str) -> float | None:
+        """Return the seconds of a part of a phase, by its name; None if the log does not tell them."""
+        return next((each.seconds for each in self.parts if each.part == part), None)
+
 
 def as_json(timeline: Timeline) -> bytes:
     """Return the timeline as JSON, with its redo in bytes."""

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from redolab.servers.instance import Instance
+if TYPE_CHECKING:
+    from redolab.servers.instance import Instance
 
 _ROLLED_BACK_WITHIN = 10.0
 _LOOK = 0.05

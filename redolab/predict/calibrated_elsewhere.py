@@ -10,7 +10,7 @@ import msgspec
 from redolab.machine.machine_class import are_of_one_class
 from redolab.predict.calibration import Calibration
 from redolab.predict.fitting import FittedRuns, calibrations_among, fit_runs, named, rates_of, without_anatomies
-from redolab.predict.observations import known_disks, observations_of, stuck_counts
+from redolab.predict.observations import binary_log_mb_s, known_disks, observations_of, stuck_counts
 from redolab.predict.own_machine import on_own_machine
 from redolab.predict.recovery_time.held_out import FITTED_UP_TO, HeldOut, HeldOutPrediction, held_out_prediction
 from redolab.predict.recovery_time.spreads import spreads_of
@@ -20,6 +20,7 @@ from redolab.results.committed import (
     committed_recoveries,
     other_committed_recoveries,
     recoveries_by_read_threads,
+    recoveries_with_binary_logs,
 )
 from redolab.runs.store import Run
 
@@ -30,7 +31,18 @@ def fit_committed(machine: str | None = None) -> FittedRuns:
     Raises `LabError`, or `InvalidInput` if there is no such machine.
     """
     found = fit_of_machines(committed_recoveries(), other_committed_recoveries(), machine)
-    return replace(found, calibration=with_counts_of(found.calibration, recoveries_by_read_threads()))
+    calibration = with_counts_of(found.calibration, recoveries_by_read_threads())
+    return replace(found, calibration=with_binary_logs_of(calibration, recoveries_with_binary_logs()))
+
+
+def with_binary_logs_of(calibration: Calibration, runs: Sequence[Run]) -> Calibration:
+    """Add how fast the servers of these runs read their binary log on a disk that is no model."""
+    known = keyed_recoveries(runs)
+    servers = {
+        name: msgspec.structs.replace(server, binary_log_mb_s=binary_log_mb_s(known, name))
+        for name, server in calibration.servers.items()
+    }
+    return msgspec.structs.replace(calibration, servers=servers)
 
 
 def with_counts_of(calibration: Calibration, runs: Sequence[Run]) -> Calibration:

@@ -70,6 +70,11 @@ class CalibratedServer(msgspec.Struct, frozen=True, kw_only=True):
     """Storage → rate of rollback."""
     seconds_per_table_on: Mapping[str, float] = {}
     """Storage → seconds that each table adds to the time to ready."""
+    binary_log_mb_s: float | None = None
+    """Megabytes of the binary log's last file that a recovery reads in a second, as far as the disk does not limit it.
+
+    None: not measured.
+    """
 
     @property
     def dialect(self) -> Dialect:

@@ -139,6 +139,7 @@ def _predicted(each: Keyed, calibration: Calibration) -> Prediction | None:
         pool=trial.buffer_pool,
         workload=workload if workload in workloads else None,
         dirty_pages=last.dirty_pages,
+        binary_log=each.image.binary_log_bytes or 0,
     )
     try:
         model = model_of(question, calibration, trial.storage)
@@ -174,7 +175,11 @@ def _planned(one: Keyed, calibration: Calibration) -> UsualRecovery | None:
     """Return the recovery planned from the checkpoint ages and dirty pages of loads of this kind in the calibration."""
     trial = one.trial
     question = Question(
-        server=trial.server, storage=trial.storage, pool=trial.buffer_pool, workload=one.image.spec.workload
+        server=trial.server,
+        storage=trial.storage,
+        pool=trial.buffer_pool,
+        workload=one.image.spec.workload,
+        binary_log=one.image.binary_log_bytes or 0,
     )
     try:
         model = model_of(question, calibration, trial.storage)

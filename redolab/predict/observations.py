@@ -10,10 +10,12 @@ from dataclasses import dataclass
 
 import msgspec
 
+from redolab.crash.records.binary_log_end import EndKind
 from redolab.crash.records.crash import SAME_FILES, CrashImage, CrashSpec
 from redolab.crash.records.recovery import Outcome, RecoveryTrial
 from redolab.disks.figures import MeasuredDisk
-from redolab.errorlog import Phase, Timeline
+from redolab.disks.profiles import HOME
+from redolab.errorlog import BINARY_LOG_PART, Phase, Timeline
 from redolab.machine.machine_class import MachineClass
 from redolab.predict.recovery_time.fit import CrashCondition, Observation
 from redolab.predict.recovery_time.held_out import ENOUGH_CRASHES
@@ -48,6 +50,8 @@ _ROWS_ENOUGH = 10_000
 """Fewest rows for a rate of rollback."""
 _SECONDS_ENOUGH = 1.0
 """Fewest seconds that tables are expected to add: smaller effects are lost in the spread of recoveries."""
+_MEGABYTE = 1e6
+_LEAST_BINARY_LOG = 100_000_000
 _LEAST_SECONDS = 0.1
 """Least seconds that tables are taken to have added: a measured difference can be zero."""
 
@@ -192,6 +196,30 @@ def _tables_told(recoveries: Sequence[Keyed]) -> Mapping[str, Mapping[str, list[
 def _each_adds(told: Sequence[_Told]) -> float:
     """Return the seconds for each table, by least squares through 0."""
     return max(0.0, sum(each.tables * each.seconds for each in told) / sum(each.tables**2 for each in told))
+
+
+def binary_log_mb_s(recoveries: Sequence[Keyed], server: str) -> float | None:
+    """Return the megabytes of the last binary log file that a server reads in a second on the lab's own disk: the median.
+
+    Files of less than 100 MB tell too little. None without a recovery after a larger one.
+    """
+    rates = [
+        (each.image.binary_log_bytes or 0) / _MEGABYTE / seconds
+        for each in recoveries
+        if each.trial.server == server
+        and each.trial.storage == HOME
+        and _ends_whole(each.image)
+        and each.trial.timeline is not None
+        and (seconds := each.trial.timeline.seconds_of(BINARY_LOG_PART))
+    ]
+    return statistics.median(rates) if rates else None
+
+
+def _ends_whole(image: CrashImage) -> bool:
+    """Return True if the last binary log file is large enough to tell a rate, and ends with no cut transaction."""
+    end = image.spec.binary_log_end
+    is_whole = end is not None and end.kind in (EndKind.SMALL, EndKind.WHOLE)
+    return is_whole and (image.binary_log_bytes or 0) >= _LEAST_BINARY_LOG
 
 
 def stuck_counts(recoveries: Sequence[Keyed], server: str, workloads: Sequence[str]) -> StuckCounts:

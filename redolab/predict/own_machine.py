@@ -68,6 +68,7 @@ def on_own_machine(found: FittedRuns, known: Calibration) -> Calibration:
     # One set of errors for all servers of the calibration: those of the least certain server.
     spreads = reduce(Spreads.wider, of_crashes, spreads)
     servers = {name: _borrow_hang_counts(server, known) for name, server in servers.items()}
+    servers = {name: _borrow_binary_log(server, known.servers.get(name)) for name, server in servers.items()}
     return msgspec.structs.replace(calibration, servers=servers, spreads=spreads)
 
 
@@ -100,6 +101,11 @@ def _borrow_hang_counts(server: CalibratedServer, known: Calibration) -> Calibra
     code = server.dialect.recovery_code
     seen = [each.in_several_batches for each in known.servers.values() if each.dialect.recovery_code == code]
     return msgspec.structs.replace(server, in_several_batches=sum(seen, server.in_several_batches))
+
+
+def _borrow_binary_log(server: CalibratedServer, elsewhere: CalibratedServer | None) -> CalibratedServer:
+    """Return the server with the rate at which it read its binary log elsewhere: a calibration measures none."""
+    return server if elsewhere is None else msgspec.structs.replace(server, binary_log_mb_s=elsewhere.binary_log_mb_s)
 
 
 def _left_out(own: Sequence[Observation], rates: Mapping[str, Fitted]) -> Spreads:

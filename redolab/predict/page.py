@@ -30,6 +30,7 @@ from redolab.predict.log_size import SHOWN, possible_sizes
 from redolab.predict.paste import Lines, templates
 from redolab.predict.predicting import evidence as rests_on
 from redolab.predict.question import Model, Question
+from redolab.predict.recovery import binary_log_seconds
 from redolab.predict.recovery_time.spread import Spread, interval
 from redolab.predict.recovery_time.stuck import THREAD_CLASSES
 from redolab.predict.reservations import reservations_at
@@ -196,7 +197,7 @@ def _ready(model: Model, per_byte: float, redo: float, crowding: float) -> float
     """Return the predicted seconds for so much redo in a buffer pool that it fills `crowding` times."""
     # A whole number of crowding still takes as many batches, whatever rounding does to the pool.
     pool = per_byte * redo / crowding * (1 + _STEP / 100)
-    return model.learned.ready(crash_at(model, int(redo)), pool, model.disk)
+    return model.learned.ready(crash_at(model, int(redo)), pool, model.disk) + binary_log_seconds(model)
 
 
 def _grid(models: Sequence[Model], per_byte: float, ages: tuple[float, float]) -> tuple[list[float], list[float]]:

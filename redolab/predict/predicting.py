@@ -40,6 +40,8 @@ class Predicted(msgspec.Struct, frozen=True, kw_only=True):
     dirty_pages: int
     workload: str
     batches: int
+    binary_log: int
+    """Bytes of the last binary log file, which is read before the server is ready."""
     ready_s: float
     half: Interval
     ninety: Interval
@@ -78,6 +80,7 @@ def predicted(model: Model, log_size: int, age: int | None) -> Predicted:
         dirty_pages=round(work.dirty_pages),
         workload=model.workload,
         batches=work.batches,
+        binary_log=model.binary_log,
         ready_s=found.seconds,
         half=Interval(*found.half),
         ninety=Interval(*found.ninety),
@@ -125,8 +128,12 @@ def in_words(found: Predicted) -> Sequence[str]:
         f"{_span(found.ninety)}).",
         *_rolled_back(found),
         f"For {format_size(found.redo)} of redo like that of {found.workload}, {found.dirty_pages:,} dirty pages, "
-        f"{found.batches} {'batch' if found.batches == 1 else 'batches'}.",
+        f"{found.batches} {'batch' if found.batches == 1 else 'batches'}{_binary_log(found)}.",
     ]
+
+
+def _binary_log(found: Predicted) -> str:
+    return f", and a binary log whose last file has {format_size(found.binary_log)}" if found.binary_log else ""
 
 
 def _rolled_back(found: Predicted) -> Sequence[str]:

@@ -8,7 +8,7 @@ from redolab.predict.calibration import CalibratedServer, CalibratedWorkload, Ca
 from redolab.predict.recovery_time.held_out import HeldOut
 from redolab.predict.recovery_time.predict import Until
 from redolab.predict.recovery_time.terms import DiskRates
-from redolab.servers.dialects import Dialect
+from redolab.servers.dialects import LARGEST_BINARY_LOG, Dialect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +23,8 @@ class Question:
     dirty_pages: int | None = None
     undo_rows: int | None = None
     tables: int | None = None
+    binary_log: int | None = None
+    """Bytes of the binary log's last file at the crash, 0 without one; None: as many as it has at most, as shipped."""
     read_threads: int | None = None
     """innodb_read_io_threads; None: the version's default on up to 8 CPUs."""
     until: Until = Until.READY
@@ -46,6 +48,13 @@ class Model:
     extrapolations: tuple[HeldOut, ...]
     """Ways in which every prediction extrapolates beyond the measurements."""
     warnings: tuple[str, ...]
+
+    @property
+    def binary_log(self) -> int:
+        """Bytes of the binary log's last file at the crash."""
+        if self.question.binary_log is not None:
+            return self.question.binary_log
+        return LARGEST_BINARY_LOG if self.dialect.ships_binary_log else 0
 
     @property
     def read_threads(self) -> int:

@@ -14,6 +14,8 @@ from redolab.predict.recovery_time.spread import Spread, spread_of_sum
 from redolab.predict.recovery_time.terms import Part
 from redolab.predict.stuck import chance_for
 
+_MEGABYTE = 1e6
+
 
 def recovery_at(model: Model, log_size: int, age: int | None = None) -> Prediction:
     """Return the recovery after a crash at a checkpoint age, to the chosen end; by default the worst crash."""
@@ -28,6 +30,9 @@ def _recovery(model: Model, age: int, of_recovery: Spread) -> Prediction:
     if of_tables:
         parts[Part.OTHER] += of_tables
         summed.append((of_tables, tables_spread(model, of_recovery)))
+    if of_binary_log := binary_log_seconds(model):
+        parts[Part.OTHER] += of_binary_log
+        summed.append((of_binary_log, of_recovery))
     rollback = rollback_seconds(model) if model.question.until is Until.ROLLED_BACK else None
     if rollback:
         summed.append((rollback, rollback_spread(model, of_recovery)))
@@ -43,6 +48,15 @@ def crashes_at(model: Model, log_size: int, ages: Sequence[int]) -> list[Possibl
         expected = _recovery(model, age, of_recovery)
         crashes.append(PossibleCrash(1.0, expected.seconds, expected.spread, stuck))
     return crashes
+
+
+def binary_log_seconds(model: Model) -> float:
+    """Return the seconds in which the last file of the binary log is read; 0 where that was not measured.
+
+    The server reads it whole, in order: as fast as it parses it, or as the disk gives it (docs/results/binary-log.md).
+    """
+    parsed = model.server.binary_log_mb_s
+    return 0.0 if parsed is None else model.binary_log / _MEGABYTE / min(parsed, model.disk.sequential_mb_s)
 
 
 def rollback_seconds(model: Model) -> float | None:

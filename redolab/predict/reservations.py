@@ -47,6 +47,8 @@ def reservations_of(model: Model) -> list[str]:
         said.append(
             f"what a table adds to a recovery of {model.measured_as} on {storage} was not measured: its time is left out{known}"
         )
+    if model.binary_log and model.server.binary_log_mb_s is None:
+        said.append(f"how fast {model.measured_as} reads its binary log was not measured: its time is left out")
     return [*said, *_of_rollback(model, question)]
 
 

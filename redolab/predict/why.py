@@ -10,7 +10,7 @@ from rich.console import Console
 from redolab.predict.crash import work_at, worst_age
 from redolab.predict.extrapolation import widenings
 from redolab.predict.question import Model
-from redolab.predict.recovery import recovery_at
+from redolab.predict.recovery import binary_log_seconds, recovery_at
 from redolab.predict.recovery_time.held_out import HeldOut
 from redolab.predict.recovery_time.spread import interval
 from redolab.predict.recovery_time.terms import TERMS, Part
@@ -55,6 +55,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     terms: tuple[TermSeconds, ...]
     """Terms, the largest first."""
     tables_s: float
+    binary_log_s: float
     rollback_s: float
     seconds: float
     widenings: tuple[Widening, ...]
@@ -68,10 +69,12 @@ def why(model: Model, log_size: int, age: int | None = None) -> Why:
     """Return the terms of the prediction for a log and checkpoint age; by default of the worst crash."""
     age = worst_age(model, log_size) if age is None else age
     found = recovery_at(model, log_size, age)
+    of_binary_log = binary_log_seconds(model)
     terms = sorted(_terms(model, age), key=lambda each: -each.seconds)
     return Why(
         terms=tuple(terms),
-        tables_s=found.seconds - found.rollback - sum(each.seconds for each in terms),
+        tables_s=found.seconds - found.rollback - of_binary_log - sum(each.seconds for each in terms),
+        binary_log_s=of_binary_log,
         rollback_s=found.rollback,
         seconds=found.seconds,
         widenings=tuple(
@@ -110,7 +113,11 @@ def why_in_words(found: Why) -> list[str]:
     """Return sentences on the other parts of the prediction, and on its upper bound."""
     more = [
         f"{what}: {format_duration(seconds)}"
-        for what, seconds in (("tables", found.tables_s), ("rollback", found.rollback_s))
+        for what, seconds in (
+            ("tables", found.tables_s),
+            ("binary log", found.binary_log_s),
+            ("rollback", found.rollback_s),
+        )
         if seconds > 0.05
     ]
     pages = [] if found.pages_given else ["dirty pages typical of the workload (--dirty-pages N makes it surer)"]

@@ -24,6 +24,11 @@ How many got stuck is learned from them, their times are not: read threads are n
 """
 MEMORY = "memory"
 """Folder of recoveries beside other programs, on host H: their memory counts, their times do not."""
+BINARY_LOG = "binary-log"
+"""Folder of recoveries with large and with cut transactions in the binary log, on host I.
+
+How fast it is read is learned from them; the rest of their times is not.
+"""
 HOSTS = {
     **dict.fromkeys((*RECOVERY_PAGES, "inflation", "following"), "A"),
     **dict.fromkeys((HOST_B, "storage"), "B"),
@@ -32,6 +37,7 @@ HOSTS = {
     **dict.fromkeys((HOST_F, READ_THREADS), "F"),
     HOST_G: "G",
     MEMORY: "H",
+    BINARY_LOG: "I",
 }
 """Folder of data/measured → its host, where all of it is of one (data/measured/README.md)."""
 OTHER_MACHINES = (HOST_B, HOST_C, HOST_F, HOST_D, HOST_G)
@@ -55,6 +61,11 @@ def other_committed_recoveries() -> list[Run]:
 def recoveries_by_read_threads() -> list[Run]:
     """Return the recoveries with several numbers of read threads. Raises `LabError` if there are none."""
     return measured_runs(READ_THREADS)
+
+
+def recoveries_with_binary_logs() -> list[Run]:
+    """Return the recoveries whose binary log ends with much, or in a transaction. Raises `LabError` if there are none."""
+    return measured_runs(BINARY_LOG)
 
 
 def machine_of(run: Run) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from redolab.crash.records.crash import CrashImage
 from redolab.crash.records.recovery import WarmTime
 from redolab.disks.figures import FIGURES, StorageRecord
-from redolab.errorlog import Phase
+from redolab.errorlog import BINARY_LOG_PART, Phase
 from redolab.errors import LabError
 from redolab.machine.facts import DeviceUse
 from redolab.results.crashes import crashes_of
@@ -108,6 +108,7 @@ def _recovery(recovery: Recovery) -> Mapping[str, object]:
         "ready_s": trial.ready_s,
         "start_s": None if logged is None else max(0.0, (trial.ready_s or logged) - logged),
         **{f"{phase}_s": seconds.get(phase) for phase in Phase},
+        "binary_log_s": None if timeline is None else timeline.seconds_of(BINARY_LOG_PART),
         "first_connection_s": trial.first_connection,
         "first_write_s": trial.first_write,
         "rollback_ended_s": trial.rollback_ended,

@@ -106,6 +106,7 @@ class WatchedServer:
             pool=self.buffer_pool,
             workload=workload,
             read_threads=self._live.read_threads,
+            binary_log=self._live.binary_log,
         )
         self.expectations: Expectations = expectations(question, self.log_size)
 

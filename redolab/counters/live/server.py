@@ -90,6 +90,8 @@ class LiveServer:
         self.sync_flush_point = None if capacity is None else capacity.sync_flush_point
         self.buffer_pool = int(self.variables.get("innodb_buffer_pool_size", 0))
         self.read_threads = int(self.variables.get("innodb_read_io_threads", 0)) or None
+        is_logged = self.variables.get("log_bin", "OFF") == "ON"
+        self.binary_log = int(self.variables.get("max_binlog_size", 0)) if is_logged else 0
 
     def _version_and_variables(self) -> tuple[str, dict[str, str]]:
         assert self._connection is not None
@@ -97,7 +99,7 @@ class LiveServer:
             cursor.execute(
                 "SHOW GLOBAL VARIABLES WHERE Variable_name = 'version' OR Variable_name LIKE 'innodb%log%' "
                 "OR Variable_name LIKE 'innodb_max_dirty_pages%' OR Variable_name LIKE 'innodb_adaptive_flushing%' "
-                "OR Variable_name IN ('innodb_buffer_pool_size', 'innodb_read_io_threads')"
+                "OR Variable_name IN ('innodb_buffer_pool_size', 'innodb_read_io_threads', 'log_bin', 'max_binlog_size')"
             )
             variables = {name.lower(): str(value) for name, value in cursor.fetchall()}
             cursor.execute(f"SHOW GLOBAL STATUS LIKE '{CAPACITY_IN_FORCE}'")

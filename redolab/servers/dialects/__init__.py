@@ -183,6 +183,8 @@ class Dialect(Protocol):
     """True if the server has `innodb_io_capacity_max`."""
     dumps_pool: bool
     """True if the server can dump its buffer pool and load the dump at a start."""
+    ships_binary_log: bool
+    """True if the binary log is on as shipped (MySQL 8.0.3)."""
     compresses_binary_log: bool
     """True if transactions in the binary log can be compressed (8.0.20)."""
     limits_pool_dump: bool
@@ -344,6 +346,8 @@ PORT = 3306
 SOCKET = "server.sock"
 """The socket's name in an instance's folder."""
 
+LARGEST_BINARY_LOG = GIB
+"""Default of max_binlog_size in bytes, of MySQL and MariaDB. A transaction is never split, so a file can be larger."""
 REDO = "redo"
 """The folder in an instance's folder for a redo log that lies apart."""
 SLOW_LOG = "slow.log"

@@ -86,7 +86,7 @@ class MariaDB(Dialect):
         self.chooses_page_size = True
         self.has_io_ceiling = True
         self.dumps_pool = self.limits_pool_dump = True
-        self.compresses_binary_log = False
+        self.ships_binary_log = self.compresses_binary_log = False
         self.caches_queries = True
         self.statements_in_binary_log = ()
         self._one_file = version >= Version(10, 5, 0)

@@ -135,6 +135,7 @@ class MySQL(Dialect):
         self.log_buffer = (64 if version >= Version(8, 4, 0) else 16 if version >= Version(5, 7, 6) else 8) * MIB
         self.has_io_ceiling = self._has_metrics
         self.dumps_pool = self._has_metrics
+        self.ships_binary_log = version >= Version(8, 0, 3)
         self.compresses_binary_log = version >= Version(8, 0, 20)
         self.limits_pool_dump = version >= Version(5, 7, 2)
         self.caches_queries = version < Version(8, 0, 3)

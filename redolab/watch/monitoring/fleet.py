@@ -117,7 +117,7 @@ def _row(server: MonitoredServer, question: FleetQuestion, span: Span, trades: T
         log_size=None,
         reason="",
         tables=server.tables,
-        binary_log=None if server.variables.get("log_bin") is None else server.variables["log_bin"] != "0",
+        binary_log=None if server.binary_log is None else server.binary_log > 0,
     )
     try:
         log_size = log_size_of(server)
@@ -135,6 +135,7 @@ def _row(server: MonitoredServer, question: FleetQuestion, span: Span, trades: T
                 workload=rule.workload or question.workload,
                 tables=server.tables,
                 read_threads=server.read_threads,
+                binary_log=server.binary_log,
             )
         )
         demand = with_dirty_pages(demand, model, server.dirty_pages)

@@ -53,6 +53,7 @@ VARIABLES = (
     "innodb_log_write_ahead_size",
     "innodb_read_io_threads",
     "log_bin",
+    "max_binlog_size",
 )
 """Settings, as the servers name them."""
 STATUS = ("innodb_redo_log_capacity_resized", "innodb_os_log_written", "uptime")

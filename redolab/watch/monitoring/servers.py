@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from redolab.counters.series import HOUR
 from redolab.errors import InvalidInput
-from redolab.servers.dialects import Version, family_of
+from redolab.servers.dialects import LARGEST_BINARY_LOG, Version, family_of
 from redolab.watch.monitoring.endpoint import Prometheus, Sample, Series
 from redolab.watch.monitoring.promql import IDENTITY, NAME, Expressions, Stretch, matcher, variable_name
 
@@ -97,6 +97,13 @@ class MonitoredServer:
     def read_threads(self) -> int | None:
         """Setting of innodb_read_io_threads."""
         return _whole(self.variables.get("innodb_read_io_threads"))
+
+    @property
+    def binary_log(self) -> int | None:
+        """Most bytes of a file of the binary log; 0 where it is off, None where no metric tells."""
+        if (log_bin := self.variables.get("log_bin")) is None:
+            return None
+        return 0 if log_bin == "0" else _whole(self.variables.get("max_binlog_size")) or LARGEST_BINARY_LOG
 
 
 def servers_of(
