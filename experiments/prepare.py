@@ -54,9 +54,7 @@ class Way(StrEnum):
 class Backup(PlannedGroup, frozen=True, kw_only=True):
     """A backup of a server under load, which is killed right after it."""
 
-    server: Annotated[
-        str, Option("Servers, with commas: MariaDB's of Debian.", server_names, "mariadb-11.8", single=True)
-    ]
+    server: Annotated[str, Option("Servers, with commas: MariaDB's of Debian.", server_names, "mariadb-11.8")]
     log_size: Annotated[int, Option("Redo log sizes, with commas; the log is full.", parse_size, "256M,1G")]
     workload: Annotated[str, Option("The loads, with commas.", workload_name, "bulk-update")]
 
