@@ -217,7 +217,7 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
 
         Raises `CommandFailed`.
         """
-        from redolab.machine import processes
+        from redolab.machine import files, processes
         from redolab.servers.sandbox import INSTANCE
 
         sandbox = replace(server.sandbox, beside=(*server.sandbox.beside, program.parent))
@@ -225,7 +225,7 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
         began = now().monotonic
         said = processes.run(command, seconds=_PATIENCE)
         took = now().monotonic - began
-        log.write_text(said.err)
+        files.write_whole(log, said.err.encode())
         return took
 
     def _wanted(self, group: Backup) -> WantedCrash:
