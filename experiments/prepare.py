@@ -75,7 +75,7 @@ class Restore(PlannedStep, frozen=True, kw_only=True):
 class Conditions(StorageConditions, frozen=True, kw_only=True):
     """Conditions of the whole run."""
 
-    connections: Annotated[int, Option("Clients of the load.", whole_number(1, 1024), "8")]
+    connections: Annotated[int, Option("Clients of the load.", whole_number(1, 1024), "2")]
 
 
 class Restored(Trial, frozen=True, kw_only=True):
@@ -152,20 +152,27 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
     def group(self, group: Backup, at: GroupContext) -> Iterator[BackedUp]:
         from redolab.crash.bench.crashed_server import crashed
         from redolab.crash.image_store import ImageStore
+        from redolab.machine import files
         from redolab.servers.packaged import mariadb_backup
         from redolab.servers.sandbox import INSTANCE
 
         server = self.lab.server(group.server)
         program, took = mariadb_backup(self.lab, server), list[float]()
 
+        kept = self.lab.home / "instances" / f"{at.run.name}-{at.group + 1}-{_BACKUP}"
+
         def back_up(instance: Instance) -> None:
             log = at.run.log(f"backup-{at.group + 1:02}")
-            took.append(self._run(server, program, instance.folder, log, ["--backup", f"--socket={INSTANCE / SOCKET}"]))
+            # MariaDB's clients want TLS since 11.4, and the lab's servers have none.
+            arguments = ["--backup", f"--socket={INSTANCE / SOCKET}", "--skip-ssl"]
+            took.append(self._run(server, program, instance.folder, log, arguments))
+            files.move(instance.folder / _BACKUP, kept)
 
-        with crashed(self.lab, at.run, server, self._wanted(group), back_up) as image:
-            images = ImageStore(self.lab.home)
-            backup = images.folder(image.name) / _BACKUP
-            yield BackedUp(server, program, image, images.data(image), backup, took[0])
+        with (
+            self.lab.journal.temporary(kept, f"the backup of {at.run.name}"),
+            crashed(self.lab, at.run, server, self._wanted(group), back_up) as image,
+        ):
+            yield BackedUp(server, program, image, ImageStore(self.lab.home).data(image), kept, took[0])
             for name in (image.name, f"{image.name}-{_BACKUP}"):
                 self.storages.release(name)
 
