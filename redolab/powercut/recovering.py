@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -107,9 +107,14 @@ def recover_states(
         not_ready=lambda _, instance, outcome: StateContent(outcome, None, said=_last_of(instance)),
         is_right=lambda content: content.is_sound,
         # A cut before any write reached the disk leaves nothing to recover.
-        judged_after=frozenset({Outcome.READY, Outcome.NO_CRASH_RECOVERY}),
+        judged_after=frozenset({Outcome.READY, Outcome.NO_CRASH_RECOVERY, *_without_tables(recorded.ledger)}),
     )
     recover_checked(lab, tasks, checks, jobs, done)
+
+
+def _without_tables(ledger: Ledger) -> Collection[Outcome]:
+    """Return the outcomes of a server that is right where there are no tables: it refuses the lab's first write."""
+    return () if ledger.transactions else (Outcome.REFUSED,)
 
 
 def _damage(file: Path, at: Path, file_system: str) -> str:
@@ -136,7 +141,8 @@ def _content(instance: Instance, workload: LedgerWorkload, ledger: Ledger) -> St
 
 def _has_tables(connection: Connection) -> bool:
     with connection.cursor() as cursor:
-        return bool(cursor.execute(f"SHOW DATABASES LIKE '{DATABASE}'"))
+        found = "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
+        return bool(cursor.execute(found, (DATABASE, ENTRIES)))
 
 
 def found_in(connection: Connection, data: LedgerTables) -> Found:
@@ -163,7 +169,9 @@ def _prepared_in(connection: Connection) -> frozenset[tuple[int, int]]:
     """Return the transactions of XA that a server has prepared, by the names that clients gave them."""
     with connection.cursor() as cursor:
         cursor.execute("XA RECOVER")
-        return frozenset(_numbers(str(name)) for *_, name in cursor.fetchall())
+        # A name can have any bytes; these have digits and a comma.
+        names = [name.decode() if isinstance(name, bytes) else str(name) for *_, name in cursor.fetchall()]
+    return frozenset(map(_numbers, names))
 
 
 def _numbers(name: str) -> tuple[int, int]:
