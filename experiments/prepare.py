@@ -119,8 +119,10 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
     @classmethod
     @override
     def refuse(cls, group: Backup, step: Restore, conditions: Conditions) -> None:
+        from redolab.crash.bench.checks import check_pool
         from redolab.servers.packaged import has_packages
 
+        check_pool(step.memory)
         if not has_packages(group.server):
             raise InvalidInput(
                 f"{group.server} has no mariadb-backup here", "SERVER=mariadb-10.5, mariadb-10.11 or mariadb-11.8"
@@ -137,14 +139,24 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
         from redolab.crash.bench.crashed_server import one_crash_needs
         from redolab.disks.attaching import DISKS
+        from redolab.disks.profiles import HOME
         from redolab.servers import sizes
 
         largest = self._wanted(max(self.plan.groups, key=lambda each: each.log_size))
         needs = one_crash_needs(self.lab, largest)
-        # The backup, and a second copy for storages of their own.
-        more = sizes.data_directory(largest.dataset_size(largest.log_size), largest.log_size)
+        # The backup, and its copy; of both another on a storage of its own.
+        more = 2 * sizes.data_directory(largest.dataset_size(largest.log_size), largest.log_size)
+        steps = [self.plan.steps[each].step for each in positions]
+        elsewhere = any(each.storage != HOME for each in steps)
         return replace(
-            needs, disk={self.lab.home: needs.disk[self.lab.home] + 2 * more, self.lab.folder / DISKS: 2 * more}
+            needs,
+            memory=max(needs.memory, *(each.memory for each in steps)),
+            memory_for="the buffer pool, or what a preparation is given",
+            disk={
+                self.lab.home: needs.disk[self.lab.home] + more,
+                **({self.lab.folder / DISKS: more} if elsewhere else {}),
+            },
+            remedy="choose a smaller LOGSIZE or MEMORY",
         )
 
     @contextmanager

@@ -151,7 +151,7 @@ def crash_images(
         with lab.progress.stage(_title(load.server, spec), "fill") as stage, _logs_kept(site.story, load.failed):
             with _under_load(site, load, stage) as loaded:
                 for wanted in sorted(load.wanted, key=lambda each: each.moment or 0.0):
-                    struck = loaded.strike(wanted)
+                    struck = loaded.strike(wanted, load.before_crash)
                     if kind.goes_on:
                         stage.say("keeping what the crash left")
                         yield _keep(site, struck)
@@ -293,20 +293,19 @@ class _LoadedServer:
     moments: CsvFile[WorkloadMoment]
     sampler: Sampler
     stage: Stage
-    before_crash: Callable[[Instance], None] | None
     began: float
     """Monotonic second at which the load began, later by as long as it stood still."""
     struck_at: float = 0.0
 
-    def strike(self, wanted: WantedState) -> _Struck:
-        """Wait until the crash is due, and strike. Raises `LabError`."""
+    def strike(self, wanted: WantedState, before_crash: Callable[[Instance], None] | None) -> _Struck:
+        """Wait until the crash is due, call `before_crash`, and strike. Raises `LabError`."""
         kind = crash_kind(self.spec.crash)
         fill = Fill(self.spec.kill, self.site.capacity, self.began, wanted.moment)
         why, last = self._wait_until_due(fill)
         if self.spec.binary_log_end is not None:
             why = end_binary_log(self.instance, self.spec.binary_log_end, self.stage)
-        if self.before_crash is not None:
-            self.before_crash(self.instance)
+        if before_crash is not None:
+            before_crash(self.instance)
             last = self.instance.sample(self.control)
         if self.spec.pool_dump:
             dump_pool(self.control, self.stage)
@@ -373,18 +372,7 @@ def _under_load(site: _Site, load: CrashLoad, stage: Stage) -> Iterator[_LoadedS
             take, record = _sampling(instance, sampling, spec, samples, running_load, site)
             with Sampler(take, load.sample_every, record) as sampler:
                 yield _LoadedServer(
-                    site,
-                    spec,
-                    instance,
-                    control,
-                    used,
-                    running,
-                    samples,
-                    moments,
-                    sampler,
-                    stage,
-                    load.before_crash,
-                    began,
+                    site, spec, instance, control, used, running, samples, moments, sampler, stage, began
                 )
     # Only now: until the crash, whoever holds it must not be collected, which would roll it back.
     held_open.close()
