@@ -39,7 +39,7 @@ def main() -> None:
         fio, program = Fio(lab.tools.get("fio")), built_disk_model(lab)
         with LabDisk.made(lab.journal, lab.folder / DISKS / "benchmark", 4 * GIB) as disk:
             with disk.natively() as folder:
-                fio.write_files(Place(name="native", folder=folder))
+                fio.write_files(Place(name="local", folder=folder))
             _compare(lab, fio, program, disk)
             _accuracy(fio, program, disk)
 

@@ -47,7 +47,7 @@ def _measured(lab: Lab, name: str, folder: Path) -> tuple[list[float], float]:
         instance.wait_ready(60)
         registry = CollectorRegistry(auto_describe=False)
         address = Address(socket=str(folder / SOCKET), user="root")
-        watched = ServerToCome(lambda: WatchedServer(address, "native", None))
+        watched = ServerToCome(lambda: WatchedServer(address, "local", None))
         watched.look()
         registry.register(ServerCollector(watched))
         before, took = _questions(instance), []

@@ -44,7 +44,7 @@ class Factors(CrashFactors):
     storage: tuple[str, ...] = factor(
         "Storage profiles to recover on ('redolab storage list'), or folders as in /mnt/fast, with commas.",
         several(storage_name),
-        "native",
+        "local",
     )
     ends: tuple[BinaryLogEnd, ...] = factor(
         "What the binary log ends with, with commas: small:BYTES of the load's transactions in the last file; whole:BYTES, one "

@@ -44,7 +44,7 @@ class Factors(CrashFactors):
     storage: tuple[str, ...] = factor(
         "Storage profiles ('redolab storage list'), or folders as in /mnt/data, with commas.",
         several(storage_name),
-        "native",
+        "local",
     )
     log_size: tuple[int, ...] = factor(
         "Redo log sizes, with commas: the larger the largest, the less is extrapolated.",

@@ -69,7 +69,7 @@ class Restore(PlannedStep, frozen=True, kw_only=True):
         int,
         Option("Memory of --use-memory, or the recovering server's buffer pool, with commas.", parse_size, "128M,1G"),
     ]
-    storage: Annotated[str, several_storages("native")]
+    storage: Annotated[str, several_storages("local")]
 
 
 class Conditions(StorageConditions, frozen=True, kw_only=True):

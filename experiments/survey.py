@@ -59,7 +59,7 @@ class Factors(CrashFactors):
     storage: tuple[str, ...] = factor(
         "Storage profiles to recover on ('redolab storage list'), or folders as in /mnt/fast, with commas.",
         several(storage_name),
-        "native",
+        "local",
     )
     log_size: tuple[int, ...] = factor("Redo log sizes, with commas.", several(parse_size), "256M,1G")
     workload: tuple[str, ...] = factor(

@@ -18,7 +18,7 @@ from redolab.machine.lock import alone
 from redolab.machine.neighbours import neighbours
 from redolab.machine.tools import Tools
 from redolab.progress import Progress
-from redolab.project import NATIVE, PROJECT
+from redolab.project import LOCAL, PROJECT
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import Version, other_than_expected
 from redolab.servers.install import InstalledServer, Servers
@@ -84,7 +84,7 @@ class Lab:
 
 def native_folder(lab_folder: Path) -> Path:
     """Return the folder of datasets and crash images in a lab's folder."""
-    return lab_folder / NATIVE
+    return lab_folder / LOCAL
 
 
 def journal_of(folder: Path) -> Journal:

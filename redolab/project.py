@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-NATIVE = "storage/native"
+LOCAL = "storage/local"
 """Folder of datasets and crash images, relative to the lab's folder."""
 
 

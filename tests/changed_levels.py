@@ -18,7 +18,7 @@ def trial(block: int, setting: str, level: str, rate: float, *, run: str = "one"
     """A load with so many commits a second, and a recovery that takes as many milliseconds."""
     return {
         "run": run, "machine": "local", "cpu": "a CPU", "label": "MariaDB 10.11.19", "age": 0, "workload": "tpcc",
-        "storage": "native", "log_size_bytes": log_size, "fill_pool_bytes": 128 * MIB, "dataset_bytes": 64 * MIB,
+        "storage": "local", "log_size_bytes": log_size, "fill_pool_bytes": 128 * MIB, "dataset_bytes": 64 * MIB,
         "threads": 8, "crash_number": block, "image": f"{setting}={level}", "setting": setting, "level": level,
         "notpm": None, "commits_per_s": rate, "ready_s": rate / 1000, "latency_95_ms": rate / 100, "failed_per_s": 0.0,
         "log_waits": 0, "load_cpu_share": 0.9, "load_fillings": 2.0,

@@ -40,7 +40,7 @@ def lab() -> Iterator[Lab]:
 
 @pytest.fixture
 def home(lab: Lab) -> Path:
-    """The folder of the native storage."""
+    """The folder of the local storage."""
     return native_folder(lab.folder)
 
 

@@ -144,7 +144,7 @@ def trial(seconds_to_ready: float = 3.3, *, repeat: int = 1, slower_apply: float
         image=NAME,
         server="mariadb-10.11",
         version="10.11.19",
-        storage="native",
+        storage="local",
         log_size=64 * MIB,
         buffer_pool=128 * MIB,
         repeat=repeat,

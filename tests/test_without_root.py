@@ -69,7 +69,7 @@ def test_recoveries_without_root(somebody: Somebody, home: Path) -> None:
 
 @pytest.mark.thorough
 def test_binary_logs_are_removed_without_root(somebody: Somebody, home: Path) -> None:
-    small = ("--storage", "native", "--file-size", "1M", "--purged", "2M", "--repeat", "1", "--seconds", "1s")
+    small = ("--storage", "local", "--file-size", "1M", "--purged", "2M", "--repeat", "1", "--seconds", "1s")
     asked = ("run", "binlog-purge", "--server", "mariadb-10.11", "--removal", "rotation", *small)
     refused = somebody(*asked, "--file-system", "ext4")
     assert refused.returncode == 2

@@ -143,7 +143,7 @@ class Factors(CrashFactors):
 
     server: tuple[str, ...] = factor("Servers, with commas; all for every one.", server_names, "mariadb-10.11,mysql-9")
     log_size: int = factor("Redo log of the baseline; the others follow from it.", parse_size, "512M")
-    storage: str = factor("Storage profile, or a folder as in /mnt/fast.", storage_name, "native")
+    storage: str = factor("Storage profile, or a folder as in /mnt/fast.", storage_name, "local")
     vary: tuple[str, ...] = factor(
         "What to change, with commas; all for everything.",
         several(one_of("factor", lambda: ["all", *FACTORS])),

@@ -84,7 +84,7 @@ class Server(PlannedGroup, frozen=True, kw_only=True):
     """A server whose binary logs are purged, on a disk of its own."""
 
     server: Annotated[str, several_servers("mysql-5.5,mysql-5.7,mysql-9,mariadb-10.2,mariadb-11.8")]
-    storage: Annotated[str, several_storages("native,cloud-ssd")]
+    storage: Annotated[str, several_storages("local,gp3-3000")]
     file_system: Annotated[str, FILE_SYSTEMS]
 
 

@@ -51,7 +51,7 @@ class Factors(CrashFactors):
     storage: tuple[str, ...] = factor(
         "Storage profiles to recover on ('redolab storage list'), or folders as in /mnt/fast, with commas.",
         several(storage_name),
-        "native",
+        "local",
     )
     pool: tuple[int, ...] | None = factor(
         "Buffer pool sizes to recover with, with commas (default: one that holds the tables, and a quarter of the log).",

@@ -55,7 +55,7 @@ class Load(PlannedGroup, frozen=True, kw_only=True):
         str,
         Option("Servers that resize their redo log while they run, with commas.", server_names, "mysql-9,mariadb-11.8"),
     ]
-    storage: Annotated[str, several_storages("native")]
+    storage: Annotated[str, several_storages("local")]
     workload: Annotated[str, Option("The load.", one_of("workload", _workloads), "tpcc", single=True)]
     connections: Annotated[int, Option("Clients, each with a connection.", whole_number(1, 1024), "8", single=True)]
     trx_commit: Annotated[int, Option("innodb_flush_log_at_trx_commit.", whole_number(0, 2), "1", single=True)]

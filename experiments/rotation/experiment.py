@@ -118,7 +118,7 @@ class Server(PlannedGroup, frozen=True, kw_only=True):
     """A server on a disk of its own."""
 
     server: Annotated[str, several_servers("mysql-9,mariadb-11.8")]
-    storage: Annotated[str, several_storages("cloud-ssd")]
+    storage: Annotated[str, several_storages("gp3-3000")]
     file_system: Annotated[str, FILE_SYSTEMS]
 
 

@@ -55,7 +55,7 @@ class Factors(CrashFactors):
     connections: int = factor("Clients of TPC-C and of the large rows.", whole_number(1, 1024), "8")
     storm: int = factor("Clients that connect anew for each statement.", whole_number(_FEWEST_STORM, _MOST_STORM), "64")
     seconds: float = factor("How long each load lasts; its last two thirds are measured.", parse_duration, "60s")
-    storage: str = factor("Storage profile to be under load and to recover on.", storage_name, "native")
+    storage: str = factor("Storage profile to be under load and to recover on.", storage_name, "local")
     repeat: int = factor("Blocks: in each, every level once, and the baselines.", whole_number(1, 100), "3")
     crash: str = crash_factor()
     check_disks: bool = factor("Have fio look at the storage before, once.", on_or_off, "on")

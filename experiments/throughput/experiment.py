@@ -47,7 +47,7 @@ class Factors(CrashFactors):
     storage: tuple[str, ...] = factor(
         "Storage profiles to be under load and to recover on, or folders as in /mnt/fast, with commas.",
         several(storage_name),
-        "native",
+        "local",
     )
     settings: tuple[str, ...] = factor(
         "Settings of the server beside those of production, as in innodb_adaptive_flushing=0: + between those that go "

@@ -36,7 +36,7 @@ from redolab.commands.prometheus import GivenPrometheus, prometheus_options
 )
 @click.option(
     "--storage",
-    default="native",
+    default="local",
     metavar="NAME",
     show_default=True,
     help="Of servers for which the fleet file has none.",

@@ -17,7 +17,7 @@ from redolab.commands.console import console
 @click.option("--for", "seconds", metavar="TIME", help="How long.  [default: until Ctrl-C]")
 @click.option(
     "--storage",
-    default="native",
+    default="local",
     show_default=True,
     metavar="NAME",
     help="Where it would recover: as for 'predict'.",

@@ -12,7 +12,7 @@ from redolab.commands.prometheus import GivenPrometheus, prometheus_options
 from redolab.commands.redo_source import GivenRedo
 
 _STORAGE = click.option(
-    "--storage", default="native", metavar="NAME", show_default=True,
+    "--storage", default="local", metavar="NAME", show_default=True,
     help="A storage of the calibration that comes with redolab, or a calibration of your own: FILE, or FILE:STORAGE.",
 )  # fmt: skip
 _WORKLOAD = click.option(

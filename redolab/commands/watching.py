@@ -22,7 +22,7 @@ from redolab.commands.console import console
 @click.option("--every", default="15s", show_default=True, metavar="TIME", help="With --textfile: how often.")
 @click.option(
     "--storage",
-    default="native",
+    default="local",
     show_default=True,
     metavar="NAME",
     help="Where it would recover: as for 'predict'.",

@@ -76,7 +76,7 @@ def check_possible(profiles: Mapping[str, StorageProfile]) -> None:
         elif not processes.is_root():
             raise InvalidInput(
                 f"the storage {name} is mounted, and only root may mount",
-                "run as root, or give folders: STORAGE=native,/mnt/fast",
+                "run as root, or give folders: STORAGE=local,/mnt/fast",
             )
         if isinstance(profile, ModelledDisk):
             check_fuse()

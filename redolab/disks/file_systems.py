@@ -38,7 +38,7 @@ def check_file_system(lab: Lab, folder: Path, name: str) -> None:
     if not processes.is_root():
         raise InvalidInput(
             f"{name} is made on a disk of the lab's and mounted, and only root may mount",
-            f"run as root, or FILESYSTEM={AS_IS} STORAGE=native",
+            f"run as root, or FILESYSTEM={AS_IS} STORAGE=local",
         )
     if lab.reads_only:
         return

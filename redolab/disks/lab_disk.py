@@ -89,7 +89,7 @@ class LabDisk:
     @contextmanager
     def natively(self) -> Iterator[Path]:
         """Mount the lab disk for the block, as fast as the disk that holds its file."""
-        mounted_at = self._folder / "native"
+        mounted_at = self._folder / "local"
         with mounted(self.file, mounted_at):
             yield mounted_at
 

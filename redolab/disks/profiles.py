@@ -241,8 +241,7 @@ class TmpfsStorage(
         return "memory"
 
 
-HOME = "native"
-CLOUD = "cloud-ssd"
+HOME = "local"
 """The storage profile on which datasets and crash images are kept."""
 
 

@@ -9,13 +9,13 @@ from redolab.errors import InvalidInput
 from redolab.machine import files
 from redolab.machine.identity import MACHINE_FILE
 from redolab.machine.lock import LOCK, is_lock
-from redolab.project import NATIVE, PROJECT
+from redolab.project import LOCAL, PROJECT
 
 MARK = "redolab-lab.txt"
 """File that marks a folder as the lab's."""
 JOURNAL = "journal"
 LAB_FOLDERS = (
-    JOURNAL, "servers", NATIVE, "storage/disks", "tools", "tools.apt", "tools.partial", "machines", "cluster", "vagrant",
+    JOURNAL, "servers", LOCAL, "storage/disks", "tools", "tools.apt", "tools.partial", "machines", "cluster", "vagrant",
     MACHINE_FILE, LOCK,
 )  # fmt: skip
 """Paths that the lab makes in its folder, except the mark."""

@@ -19,8 +19,7 @@ from redolab.units import GIB, format_size
 
 SERVER = "mysql-9"
 LIMITS = Limits(rto=300.0)
-STORAGES = {"cloud-ssd": "gp3-3000", "cloud-ssd-fast": "gp3-16000"}
-"""Name in the calibration → name by its operations a second."""
+STORAGES = ("gp3-3000", "gp3-16000")
 WAVE = 0.8
 """Amplitude as a share of the mean: redo follows a daily sine, so that the peak is 1.8 times the mean."""
 INFLATION = 3.33

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     import polars
 
 DISKS = {
-    "native": "local disk",
-    "cloud-ssd": "gp3, 3,000 IOPS",
-    "cloud-ssd-6000": "gp3, 6,000 IOPS",
-    "cloud-ssd-fast": "gp3, 16,000 IOPS",
+    "local": "local disk",
+    "gp3-3000": "gp3, 3,000 IOPS",
+    "gp3-6000": "gp3, 6,000 IOPS",
+    "gp3-16000": "gp3, 16,000 IOPS",
     "hdd": "hard disk",
     "hdd-raid10": "RAID 10 of hard disks",
 }

@@ -23,9 +23,9 @@ PRECIOUS = {
 KEPT = {
     "servers/mysql-9/server.json": "{}",
     "servers/mysql-9/root/mysqld": "x" * 50_000,
-    "storage/native/datasets/mysql-9-32M/data/ibdata1": "x" * 100_000,
-    "storage/native/images/mysql-9-64M/data/ibdata1": "x" * 200_000,
-    "storage/native/images/mysql-9-64M/image.json": "{}",
+    "storage/local/datasets/mysql-9-32M/data/ibdata1": "x" * 100_000,
+    "storage/local/images/mysql-9-64M/data/ibdata1": "x" * 200_000,
+    "storage/local/images/mysql-9-64M/image.json": "{}",
     MARK: "",
 }
 
@@ -88,17 +88,17 @@ def test_clean_leaves_what_is_not_the_labs_in_its_folder(folder: Path) -> None:
 
 def test_nothing_behind_a_link_is_removed(folder: Path, tmp_path: Path) -> None:
     make(folder, {MARK: ""})
-    make(tmp_path, {"theirs/native/photos/wedding.jpg": "precious", "image/image.json": "precious"})
+    make(tmp_path, {"theirs/local/photos/wedding.jpg": "precious", "image/image.json": "precious"})
     (folder / "storage").symlink_to(tmp_path / "theirs")
     refused = run(folder, "clean", "--yes")
     assert refused.returncode == 2
     assert f"{folder}/storage " in refused.stderr
-    assert (tmp_path / "theirs/native/photos/wedding.jpg").exists()
+    assert (tmp_path / "theirs/local/photos/wedding.jpg").exists()
     (folder / "storage").unlink()
-    (folder / "storage/native/images").mkdir(parents=True)
-    (folder / "storage/native/images/one").symlink_to(tmp_path / "image")
+    (folder / "storage/local/images").mkdir(parents=True)
+    (folder / "storage/local/images/one").symlink_to(tmp_path / "image")
     assert run(folder, "rm", "one").returncode == 0
-    assert not (folder / "storage/native/images/one").is_symlink()
+    assert not (folder / "storage/local/images/one").is_symlink()
     assert (tmp_path / "image/image.json").exists()
 
 
@@ -106,7 +106,7 @@ def test_nothing_behind_a_link_is_removed(folder: Path, tmp_path: Path) -> None:
 def test_what_somebody_has_mounted_in_it_is_not_emptied(folder: Path, tmp_path: Path) -> None:
     make(folder, KEPT)
     make(tmp_path, {"theirs/wedding.jpg": "precious"})
-    mounted = folder / "storage/native/images/mysql-9-64M/data/mounted"
+    mounted = folder / "storage/local/images/mysql-9-64M/data/mounted"
     mounted.mkdir()
     subprocess.run(["mount", "--bind", tmp_path / "theirs", mounted], check=True)
     try:

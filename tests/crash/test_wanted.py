@@ -31,7 +31,7 @@ def test_a_reason_in_other_words_makes_no_other_crash() -> None:
 
 
 def test_a_storage_described_in_other_words_makes_no_other_crash() -> None:
-    workload, disk = workload_catalogue().get("bulk-update"), storage_profile("cloud-ssd")
+    workload, disk = workload_catalogue().get("bulk-update"), storage_profile("gp3-3000")
     reworded = msgspec.structs.replace(disk, about="in other words", sources={"read_us": "another page"})
     assert made_with(workload, SETTINGS, disk) == made_with(workload, SETTINGS, reworded)
     faster = msgspec.structs.replace(disk, read_us=1.0)

@@ -75,7 +75,7 @@ def test_its_models_in_virtual_time(program: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", mostly_thorough(MODELLED, {"cloud-ssd", "hdd"}))
+@pytest.mark.parametrize("name", mostly_thorough(MODELLED, {"gp3-3000", "hdd"}))
 def test_what_was_answered_is_what_is_in_the_file(name: str, sanitized: Path, lab: Lab, tmp_path: Path) -> None:
     lab.tools.require(["fio"], lab.progress)
     fio = lab.tools.get("fio")

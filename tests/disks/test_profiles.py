@@ -71,7 +71,7 @@ def test_every_disk_of_the_catalogue_has_its_sources() -> None:
 
 
 def test_what_is_asked_follows_from_the_figures() -> None:
-    cloud, hdd, raid = (storage_profile(name) for name in ("cloud-ssd", "hdd", "hdd-raid10"))
+    cloud, hdd, raid = (storage_profile(name) for name in ("gp3-3000", "hdd", "hdd-raid10"))
     assert isinstance(cloud, FlashDisk)
     assert cloud.target() == DiskTarget(
         read_us=640, queued_reads_per_second=3000, write_us=590, sequential_mb_s=131.072, append_us=900
@@ -145,7 +145,7 @@ def test_what_this_host_cannot_offer_is_refused(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(InvalidInput, match="FUSE"):
         check_possible({"hdd": storage_profile("hdd")})
     monkeypatch.setattr("redolab.machine.processes.is_root", lambda: False)
-    check_possible({"native": storage_profile("native"), str(tmp_path): storage_profile(str(tmp_path))})
-    for name in ("hdd", "cloud-ssd", "tmpfs"):
+    check_possible({"local": storage_profile("local"), str(tmp_path): storage_profile(str(tmp_path))})
+    for name in ("hdd", "gp3-3000", "tmpfs"):
         with pytest.raises(InvalidInput):
             check_possible({name: storage_profile(name)})

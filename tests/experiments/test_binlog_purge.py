@@ -31,7 +31,7 @@ from redolab.workloads.paced import PacedRun, PacedStatement, paced_tables, pace
 from redolab.workloads.windows import commit_window
 from tests.command import run_of
 
-SMALL = ("binlog-purge", "--repeat", "1", "--seconds", "1s", "--seed", "1", "--storage", "native")
+SMALL = ("binlog-purge", "--repeat", "1", "--seconds", "1s", "--seed", "1", "--storage", "local")
 
 
 def steady(seconds: int) -> list[PacedStatement]:

@@ -33,13 +33,13 @@ def test_it_leaves_a_calibration_of_this_machine(run: Run) -> None:
     assert found.servers[SERVER].workloads["bulk-update"].log_sizes == (32 * MIB, 64 * MIB)
     assert found.runs == (run.name,)
     assert found.machine == run.record().sessions[-1].machine
-    assert found.storages["native"].disk.in_order_mb_s > 0
+    assert found.storages["local"].disk.in_order_mb_s > 0
     nothing_is_left()
 
 
 def test_the_run_says_what_a_large_log_would_take(run: Run) -> None:
     rows = list(csv.DictReader((run.folder / "table.csv").open()))
-    assert {(row["storage"], int(row["log_size"]) >> 30) for row in rows} == {("native", 8), ("native", 64)}
+    assert {(row["storage"], int(row["log_size"]) >> 30) for row in rows} == {("local", 8), ("local", 64)}
     assert all(float(row["ready_s"]) > 0 for row in rows)
 
 

@@ -142,8 +142,8 @@ def test_each_value_is_measured_on_an_instance_of_its_own_and_is_in_table_and_pl
 
 @pytest.fixture
 def interrupted() -> Iterator[Path]:
-    """The lab's native storage, in which an interrupted run must leave nothing."""
-    yield PROJECT.lab / "storage/native/instances"
+    """The lab's local storage, in which an interrupted run must leave nothing."""
+    yield PROJECT.lab / "storage/local/instances"
     assert Journal(PROJECT.lab / "journal").clear() == []
 
 

@@ -372,7 +372,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(run: Run, tmp_path: Path) ->
 
         def fill_up() -> None:
             deadline = time.monotonic() + 60
-            while not list(disk.glob("storage/native/instances/*/workload.log")):
+            while not list(disk.glob("storage/local/instances/*/workload.log")):
                 if time.monotonic() > deadline:
                     return
                 time.sleep(0.02)
@@ -395,7 +395,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(run: Run, tmp_path: Path) ->
         assert done.stderr.startswith("redolab: ")
         assert filler.exists(), "the run ended before its workload began"
         filler.unlink()
-        assert files.names(disk / "storage/native/instances") == []
+        assert files.names(disk / "storage/local/instances") == []
         assert files.names(disk / "journal") == []
     finally:
         subprocess.run(["umount", str(disk)], check=True)

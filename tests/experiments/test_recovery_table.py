@@ -123,13 +123,13 @@ def test_a_disk_is_marked_where_what_decided_the_time_was_not_as_asked() -> None
         (row["machine"], row["storage"]): {"write_us": "random write of 16 KiB +30%", "append_us": "synced append +20%"}
     }
     table = recoveries_table([{**row, "bound": Bound.WRITES}], frame, off)
-    assert "native!" in table.cells[0]
+    assert "local!" in table.cells[0]
     (said,) = [note for note in table.notes if "Not the disk that was asked for" in note]
     assert "random write of 16 KiB +30%" in said
     assert "append" not in said
-    assert "native!" not in recoveries_table([{**row, "bound": Bound.ONE_CORE}], frame, off).cells[0]
+    assert "local!" not in recoveries_table([{**row, "bound": Bound.ONE_CORE}], frame, off).cells[0]
     # Where nobody knows what decided it, any figure may have.
-    assert "native!" in recoveries_table([{**row, "bound": None}], frame, off).cells[0]
+    assert "local!" in recoveries_table([{**row, "bound": None}], frame, off).cells[0]
 
 
 def test_recoveries_that_others_disturbed_are_marked_with_the_meaning_below() -> None:

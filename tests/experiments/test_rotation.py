@@ -191,7 +191,7 @@ def _trial(longest: float = 5.0, **counts: int) -> RotationTrial:
 
 
 def _findings(lab: Lab, method: Method, held: bool = False, **counts: int) -> Sequence[str]:
-    group = Server(server="mysql-9", storage="native", file_system="xfs")
+    group = Server(server="mysql-9", storage="local", file_system="xfs")
     step = Rotating(method=method, held=held, log_file=MIB)
     conditions = Conditions(clients=8, rate=100, seconds=3, warm_up=1, tables=10, check_disks=False)
     plan = draw_plan([[(group, [step])]], repeat=1, seed=1, conditions=conditions)
@@ -215,7 +215,7 @@ def test_a_trial_is_compared_with_the_window_before_it() -> None:
 
 def test_a_block_has_every_cell_once_and_its_instances_in_random_order(lab: Lab) -> None:
     asked = {
-        "server": "mysql-9,mysql-5.7", "method": "rename-flush,rename-sync-flush,rename-usr1", "held": "off", "storage": "native",
+        "server": "mysql-9,mysql-5.7", "method": "rename-flush,rename-sync-flush,rename-usr1", "held": "off", "storage": "local",
         "file_system": "as-is", "repeat": "8", "seed": "1",
     }  # fmt: skip
     planned = Rotation.plan_from(read_factors(Rotation.factors_type, asked), lab)
@@ -237,7 +237,7 @@ def test_a_block_has_every_cell_once_and_its_instances_in_random_order(lab: Lab)
 def test_a_modelled_disk_takes_room_for_its_check_too(lab: Lab) -> None:
     asked = {"server": "mysql-9", "method": "rm-flush", "held": "off", "file_system": "xfs", "log_file": "20M"}
     needed = []
-    for storage in ("native", "cloud-ssd"):
+    for storage in ("local", "gp3-3000"):
         planned = Rotation.plan_from(read_factors(Rotation.factors_type, {**asked, "storage": storage}), lab)
         needed.append(sum(Rotation(lab, planned).needs(range(len(planned.steps)), [0]).disk.values()))
     assert needed[1] > needed[0] > 2 * 20 * MIB
@@ -268,7 +268,7 @@ def test_a_file_system_that_the_kernel_has_not_is_refused(lab: Lab, monkeypatch:
 
 @needs_root
 def test_copying_and_truncating_loses_what_renaming_keeps() -> None:
-    place = ("--server", "mariadb-10.11", "--storage", "native", "--file-system", "ext4", "--check-disks", "off")
+    place = ("--server", "mariadb-10.11", "--storage", "local", "--file-system", "ext4", "--check-disks", "off")
     load = ("--log-file", "20M", "--seconds", "3", "--warm-up", "1", "--rate", "1000", "--tables", "40")
     methods = ("--method", "copytruncate,rename-hup", "--held", "off", "--repeat", "1", "--seed", "1")
     with run_of("rotation", *place, *load, *methods) as run:
@@ -323,7 +323,7 @@ def waits_little(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_held_the_rest_is_logged_and_a_removed_file_takes_its_own(lab: Lab, tmp_path: Path) -> None:
     """In the lab's folder as it is, which takes no root. MySQL 9.7 opens no new log while it is held."""
     asked = {
-        "server": "mysql-9", "method": "rm-flush", "held": "off", "storage": "native", "file_system": "as-is", "log_file": "20M",
+        "server": "mysql-9", "method": "rm-flush", "held": "off", "storage": "local", "file_system": "as-is", "log_file": "20M",
         "seconds": "4", "warm_up": "1", "rate": "1000", "repeat": "1", "tables": "40", "check_disks": "off",
     }  # fmt: skip
     planned = Rotation.plan_from(read_factors(Rotation.factors_type, asked), lab)

@@ -90,7 +90,7 @@ def test_every_way_of_logging_is_measured_and_nothing_is_missing(run: Run) -> No
     for ending in ("svg", "png"):
         assert (run.folder / "plots" / f"costs.{ending}").stat().st_size > 5000
     assert lab_processes() == []
-    assert files.names(PROJECT.lab / "storage/native/instances") == []
+    assert files.names(PROJECT.lab / "storage/local/instances") == []
 
 
 def _trial(per_second: float, lines: int | None = None) -> PluginTrial:

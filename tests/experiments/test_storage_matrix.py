@@ -40,7 +40,7 @@ pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not Path("/dev/fuse").exists(), reason="modelled disks need root and FUSE"
 )
 
-STORAGES = "cloud-ssd,hdd-raid10"
+STORAGES = "gp3-3000,hdd-raid10"
 MATRIX = ["run", "recovery", *SMALL, "--storage", STORAGES, "--pool", "64M", "--repeat", "1", "--seed", "3"]
 
 
@@ -80,7 +80,7 @@ def test_every_cell_is_measured_on_its_disk_and_nothing_is_left(run: Run) -> Non
 def test_the_disks_are_what_they_were_asked_to_be(run: Run) -> None:
     checks = {each.storage: each.check for each in storages_of(run).records if each.check is not None}
     assert set(checks) == set(STORAGES.split(","))
-    cloud = checks["cloud-ssd"]
+    cloud = checks["gp3-3000"]
     # The limits are exact whatever else the machine does, as far as it is quick enough; latencies are at least as asked.
     assert cloud.got.queued_read.per_second <= 1.02 * 3000
     assert cloud.got.sequential.mb_s <= 1.02 * 131.072

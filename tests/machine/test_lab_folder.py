@@ -47,7 +47,7 @@ def test_a_folder_of_the_labs_is_taken_and_marked(content: Mapping[str, str], tm
     [
         ({"photos/wedding.jpg": ""}, "photos"),
         ({"lock": "the door's"}, "lock"),
-        ({"lock": "", "lost+found/": "", "servers/": "", "storage/native/": ""}, "servers, storage"),
+        ({"lock": "", "lost+found/": "", "servers/": "", "storage/local/": ""}, "servers, storage"),
         ({"a/": "", "b/": "", "c/": "", "d/": ""}, "a, b, c, …"),
     ],
 )

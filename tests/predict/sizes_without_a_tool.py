@@ -32,9 +32,9 @@ _SERVERS: dict[str, tuple[str, int | None]] = {
 }
 """Server and innodb_read_io_threads of each row."""
 _DISKS = {
-    "fast virtual disk": "native",
-    "gp3, 3,000 IOPS": "cloud-ssd",
-    "gp3, 6,000 IOPS": "cloud-ssd-6000",
+    "fast virtual disk": "local",
+    "gp3, 3,000 IOPS": "gp3-3000",
+    "gp3, 6,000 IOPS": "gp3-6000",
     "hard disk": "hdd",
 }
 

@@ -46,7 +46,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return calibration_file(tmp_path_factory.mktemp("calibration"))
 
 
-def question(file: Path, storage: str = "native", server: str = "mariadb-10.11", pool: int = 2 * GIB) -> Question:
+def question(file: Path, storage: str = "local", server: str = "mariadb-10.11", pool: int = 2 * GIB) -> Question:
     return Question(server=server, storage=f"{file}:{storage}", pool=pool)
 
 
@@ -96,12 +96,12 @@ def test_a_prediction_has_parts_intervals_and_what_it_rests_on(file: Path) -> No
 
 def test_what_tables_add_is_of_the_disk_that_they_lie_on(tmp_path: Path) -> None:
     known = calibration()
-    native, other, *_ = known.storages
-    counted = msgspec.structs.replace(known.servers["mysql-9"], seconds_per_table_on={native: 0.0002})
+    local, other, *_ = known.storages
+    counted = msgspec.structs.replace(known.servers["mysql-9"], seconds_per_table_on={local: 0.0002})
     path = tmp_path / "calibration.json"
     write_calibration(path, msgspec.structs.replace(known, servers={**known.servers, "mysql-9": counted}))
-    without = recovery(question(path, native, "mysql-9"))
-    found = recovery(changed(question(path, native, "mysql-9"), tables=20_000))
+    without = recovery(question(path, local, "mysql-9"))
+    found = recovery(changed(question(path, local, "mysql-9"), tables=20_000))
     assert found.ready_s == pytest.approx(without.ready_s + 4.0)
     at_most = 4.0 * math.exp(float(scipy.stats.t.ppf(0.95, 8)) * 0.3)
     assert found.ninety.high_s == pytest.approx(without.ninety.high_s + at_most)
@@ -109,21 +109,21 @@ def test_what_tables_add_is_of_the_disk_that_they_lie_on(tmp_path: Path) -> None
     unknown = recovery(changed(question(path, other, "mysql-9"), tables=20_000))
     assert unknown.ready_s == pytest.approx(recovery(question(path, other, "mysql-9")).ready_s)
     (said,) = [warning for warning in unknown.warnings if "a table" in warning]
-    assert f"on {other} was not measured: its time is left out; on {native} 20,000 add 4.00 s" in said
+    assert f"on {other} was not measured: its time is left out; on {local} 20,000 add 4.00 s" in said
 
 
 def test_a_rollback_is_of_the_storage_and_as_unsure_as_rollbacks_are(tmp_path: Path) -> None:
     known = calibration()
-    native, slow, *_ = known.storages
+    local, slow, *_ = known.storages
     rates = {
-        "mysql-9": {native: RollbackRate(rows_per_s=300_000, most_rows=100_000)},
+        "mysql-9": {local: RollbackRate(rows_per_s=300_000, most_rows=100_000)},
         "mariadb-10.11": {slow: RollbackRate(rows_per_s=5_000, most_rows=100_000)},
     }
     servers = {name: msgspec.structs.replace(server, rollback_on=rates[name]) for name, server in known.servers.items()}
     relative = msgspec.structs.replace(servers["mysql-9"], rollback_on={slow: rates["mariadb-10.11"][slow]})
     path = tmp_path / "calibration.json"
     write_calibration(path, msgspec.structs.replace(known, servers={**servers, "mysql-8.0": relative}))
-    asked = changed(question(path, native, "mysql-9"), undo_rows=90_000)
+    asked = changed(question(path, local, "mysql-9"), undo_rows=90_000)
     found = recovery(asked)
     assert found.rollback_s == pytest.approx(0.3)
     assert not any("rollback" in warning for warning in found.warnings)
@@ -136,9 +136,9 @@ def test_a_rollback_is_of_the_storage_and_as_unsure_as_rollbacks_are(tmp_path: P
     by_relative = recovery(changed(question(path, slow, "mysql-9"), undo_rows=90_000))
     assert by_relative.rollback_s == pytest.approx(18.0)
     assert any("taken is the slowest of its family" in said for said in by_relative.warnings)
-    nobody = changed(question(path, native, "mariadb-10.11"), undo_rows=90_000)
+    nobody = changed(question(path, local, "mariadb-10.11"), undo_rows=90_000)
     assert any("its time is left out" in said for said in recovery(nobody).warnings)
-    with pytest.raises(InvalidInput, match=f"no large rollback of mariadb-10.11 on {native} was measured"):
+    with pytest.raises(InvalidInput, match=f"no large rollback of mariadb-10.11 on {local} was measured"):
         model_for(changed(nobody, until=Until.ROLLED_BACK))
 
 
@@ -326,21 +326,21 @@ def test_how_the_size_is_changed_depends_on_the_version(file: Path, server: str,
 
 
 def test_where_an_hour_takes_too_long_the_largest_in_time_is_set_and_what_would_change_that(file: Path) -> None:
-    found = size_for(question(file, "cloud-ssd", "mariadb-10.11", 512 * MIB), 7.15 * GIB, 60)
+    found = size_for(question(file, "gp3-3000", "mariadb-10.11", 512 * MIB), 7.15 * GIB, 60)
     assert found.basis is Basis.TIME
     assert found.size == found.advice.largest_within_rto
     assert found.expected is not None
     assert found.expected.chance < 0.05 < (found.rule.chance if found.rule else 0)
     kinds = [change.partition(":")[0] for change in found.what_could_change]
     assert kinds[:2] == ["recovery time", "buffer pool"]
-    assert any("on native" in change for change in found.what_could_change[2:])
+    assert any("on local" in change for change in found.what_could_change[2:])
     text = shown(found)
     assert "Why: it is the largest that recovers in time; it holds" in text
     assert f"asks for {format_size(found.advice.smallest_for_hour or 0)}: " in text
 
 
 def test_no_size_recovers_in_time(file: Path) -> None:
-    found = size_for(question(file, "cloud-ssd", pool=512 * MIB), 7.15 * GIB, 0.01)
+    found = size_for(question(file, "gp3-3000", pool=512 * MIB), 7.15 * GIB, 0.01)
     assert (found.size, found.lines, found.basis) == (None, (), None)
     assert "No size recovers in time: even with 64M nearly all of recoveries take longer than 0.01 s" in shown(found)
 
@@ -381,7 +381,7 @@ def test_the_chances_that_may_be_are_asked_for(file: Path) -> None:
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1]
     told = redolab(
-        *("size", "--server", "mariadb-10.11", "--pool", "2G", "--storage", f"{file}:native", "--redo-per-hour", "7G"),
+        *("size", "--server", "mariadb-10.11", "--pool", "2G", "--storage", f"{file}:local", "--redo-per-hour", "7G"),
         *("--rto", "100s", "--chance", "40%", "--crash", "worst", "--json"),
     )
     answer = json.loads(told.stdout)
@@ -403,26 +403,26 @@ def test_samples_give_the_busiest_hour_and_what_the_counter_would_have_said(file
 
 
 def test_bad_input_is_one_line(file: Path, tmp_path: Path) -> None:
-    native = question(file)
+    local = question(file)
     with pytest.raises(InvalidInput, match="a recovery time of 0 s cannot be met"):
-        size_for(native, GIB, 0)
+        size_for(local, GIB, 0)
     with pytest.raises(InvalidInput, match="there is no server 'oracle-19'"):
         recovery(question(file, server="oracle-19"))
     with pytest.raises(
         InvalidInput, match=r"the calibration knows no workload 'tpcc' of mariadb-10\.11: choose from bulk-update"
     ):
-        recovery(changed(native, workload="tpcc"))
-    with pytest.raises(InvalidInput, match=r"has several storages: choose one, as in .*:native"):
-        recovery(changed(native, storage=str(file)))
+        recovery(changed(local, workload="tpcc"))
+    with pytest.raises(InvalidInput, match=r"has several storages: choose one, as in .*:local"):
+        recovery(changed(local, storage=str(file)))
     with pytest.raises(InvalidInput, match="has no storage 'tape'"):
         recovery(question(file, "tape"))
     with pytest.raises(InvalidInput, match="a buffer pool of 0B is too small"):
-        recovery(changed(native, pool=0))
+        recovery(changed(local, pool=0))
     with pytest.raises(InvalidInput, match=r"mysql-5\.5 cannot have a redo log of 8G: it takes 2M to 4094M"):
         recovery(question(file, server="mysql-5.5"), 8 * GIB)
     for age in (0, 100 * GIB):
         with pytest.raises(InvalidInput, match="cannot be with a redo log of 1G"):
-            recovery(native, age=age)
+            recovery(local, age=age)
     no_lsn, one = tmp_path / "no-lsn.csv", tmp_path / "one.csv"
     no_lsn.write_text("time,os_log_written\n0,0\n60,1000000\n120,2000000\n")
     one.write_text("time,lsn\n0,100\n")
@@ -435,7 +435,7 @@ def test_bad_input_is_one_line(file: Path, tmp_path: Path) -> None:
 def test_a_storage_is_not_predicted_as_long_as_no_error_of_that_is_known(tmp_path: Path) -> None:
     known = calibration()
     learnt = known.servers["mysql-9"].workloads["bulk-update"]
-    on_one = msgspec.structs.replace(learnt, storages=("native",))
+    on_one = msgspec.structs.replace(learnt, storages=("local",))
     server = msgspec.structs.replace(known.servers["mysql-9"], workloads={"bulk-update": on_one})
     of_storages = (HeldOut.STORAGE, HeldOut.UNSEEN_STORAGE)
     spreads = known.spreads.each(
@@ -443,10 +443,10 @@ def test_a_storage_is_not_predicted_as_long_as_no_error_of_that_is_known(tmp_pat
     )
     path = tmp_path / "calibration.json"
     write_calibration(path, msgspec.structs.replace(known, servers={"mysql-9": server}, spreads=spreads))
-    with pytest.raises(InvalidInput, match="no recovery of mysql-9 on cloud-ssd was measured under bulk-update"):
-        recovery(question(path, "cloud-ssd", "mysql-9"))
+    with pytest.raises(InvalidInput, match="no recovery of mysql-9 on gp3-3000 was measured under bulk-update"):
+        recovery(question(path, "gp3-3000", "mysql-9"))
     write_calibration(path, msgspec.structs.replace(known, servers={"mysql-9": server}))
-    asked = recovery(question(path, "cloud-ssd", "mysql-9"))
+    asked = recovery(question(path, "gp3-3000", "mysql-9"))
     assert any("predicted from the figures of the disk" in warning for warning in asked.warnings)
 
 
@@ -464,7 +464,7 @@ def test_a_calibration_that_cannot_be_read_is_one_line(file: Path, tmp_path: Pat
 
 
 def test_the_commands_print_for_people_and_programs(file: Path) -> None:
-    asked = ("--server", "mariadb-10.11", "--pool", "2G", "--storage", f"{file}:native")
+    asked = ("--server", "mariadb-10.11", "--pool", "2G", "--storage", f"{file}:local")
     told = redolab("predict", *asked, "--log-size", "8G", "--json")
     assert json.loads(told.stdout)["log_size"] == 8 * GIB
     said = redolab("size", *asked, "--redo-per-hour", "2.7G", "--rto", "5m")

@@ -15,7 +15,7 @@ from redolab.servers.dialects import LARGEST_BINARY_LOG
 from redolab.units import GIB, MIB
 from tests.command import redolab
 
-ASKED = Question(server="mysql-9", storage="cloud-ssd", pool=4 * GIB)
+ASKED = Question(server="mysql-9", storage="gp3-3000", pool=4 * GIB)
 
 
 @pytest.mark.parametrize(

@@ -134,5 +134,5 @@ def test_published_figures_stand_beside_ours_of_each_machine() -> None:
     table = published_beside_ours(runs)
     ours = [row for row in table.cells if row[0] == "ours"]
     assert {row[1].split()[3] for row in ours} == {"AMD", "Intel(R)"}
-    of_pool = [row for row in ours if row[3] == "native" and row[5] == "2G"]
+    of_pool = [row for row in ours if row[3] == "local" and row[5] == "2G"]
     assert len(of_pool) == 2

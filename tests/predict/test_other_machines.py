@@ -51,16 +51,16 @@ def test_a_calibration_of_ones_own_allows_for_no_other_machine(tmp_path: Path) -
     assert not set(OF_MACHINES) & own.spreads.kinds
     path = tmp_path / "calibration.json"
     write_calibration(path, own)
-    model = model_for(Question(server="mysql-9", storage=f"{path}:native", pool=GIB))
+    model = model_for(Question(server="mysql-9", storage=f"{path}:local", pool=GIB))
     assert not any("not on yours" in warning for warning in model.warnings)
 
 
-@pytest.mark.parametrize("storage", ["native", "cloud-ssd"])
+@pytest.mark.parametrize("storage", ["local", "gp3-3000"])
 def test_what_comes_with_redolab_holds_the_times_of_the_machines_that_it_did_not_learn_from(storage: str) -> None:
     shipped = shipped_calibration()
     question = Question(server="mysql-9", storage=storage, pool=8 * GIB, workload="bulk-update")
     yours, ours = model_of(question, shipped, storage), model_of(question, on_its_machine(shipped), storage)
-    way = HeldOut.MACHINE if storage == "native" else HeldOut.LIMITED
+    way = HeldOut.MACHINE if storage == "local" else HeldOut.LIMITED
     assert way in yours.extrapolations
     found, on_ours = recovery_at(yours, GIB), recovery_at(ours, GIB)
     assert found.seconds == on_ours.seconds
@@ -72,8 +72,8 @@ def test_what_comes_with_redolab_holds_the_times_of_the_machines_that_it_did_not
 
 
 def test_another_storage_of_the_same_calibration_has_its_own_error_on_other_machines() -> None:
-    question, known = Question(server="mysql-9", storage="native", pool=GIB), shipped_calibration()
-    here, there = (model_of(question, known, storage) for storage in ("native", "cloud-ssd"))
+    question, known = Question(server="mysql-9", storage="local", pool=GIB), shipped_calibration()
+    here, there = (model_of(question, known, storage) for storage in ("local", "gp3-3000"))
     assert HeldOut.LIMITED in there.extrapolations
     assert HeldOut.MACHINE not in there.extrapolations
     assert HeldOut.MACHINE in here.extrapolations

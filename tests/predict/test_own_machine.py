@@ -43,7 +43,7 @@ def test_workloads_that_were_not_measured_here_are_known_too(few: FittedRuns, ma
     assert "tpcc" not in few.calibration.servers[SERVER].workloads
     learnt = made.servers[SERVER].workloads["tpcc"]
     assert learnt.scaled_by == len([each for each in few.observations if each.server == SERVER])
-    assert set(learnt.storages) == {"native", "cloud-ssd"}
+    assert set(learnt.storages) == {"local", "gp3-3000"}
     assert list(made.servers) == ["mariadb-11.8", SERVER]
     assert made.machine == few.calibration.machine
 

@@ -48,7 +48,7 @@ from tests.predict.examples import calibration_file
 
 TRADE = Trade(
     version="10.11.19",
-    storage="native",
+    storage="local",
     workload="tpcc",
     connections=8,
     tables=4 * GIB,
@@ -79,7 +79,7 @@ TRADE = Trade(
 )
 EFFECT = FlushingEffect(
     setting="innodb_max_dirty_pages_pct=10",
-    storage="native",
+    storage="local",
     log_size=512 * MIB,
     workload="tpcc",
     throughput=Ratio(-0.04, -0.06, -0.02, blocks=3),
@@ -100,7 +100,7 @@ def shown(
     server: str,
     redo_per_hour: float,
     rto: float,
-    storage: str = "native",
+    storage: str = "local",
     trades: Trades = TRADES,
     pool: int = 2 * GIB,
     workload: str | None = None,
@@ -129,7 +129,7 @@ def test_the_smallest_that_loses_little_under_such_a_load_is_set() -> None:
     assert "Why: it is the smallest that loses less than 3 % of throughput against the largest log measured" in said
     assert "The rule of an hour of peak redo (2G; as given) asks for 2560M: " in said
     assert (
-        "Throughput: a log beyond 1G gains less than 3% more (95 %: 1G to 4G) under tpcc with 8 clients on native (version 10.11.19, "
+        "Throughput: a log beyond 1G gains less than 3% more (95 %: 1G to 4G) under tpcc with 8 clients on local (version 10.11.19, "
         "tables 4G, pool 8G; 3 loads of each size)" in said
     )
 
@@ -149,12 +149,12 @@ def test_a_loss_that_may_be_none_or_too_much_is_not_resolved_and_decides_nothing
     ("asked", "told"),
     [
         # Another workload, another pool; a server that writes more redo fills a small log sooner than the load did.
-        (("mariadb-11.8", 2 * GIB, 600, "native", TRADES_118, 8 * GIB), "under your load is not known here"),
-        (("mariadb-11.8", 2 * GIB, 600, "native", TRADES_118, 2 * GIB, "tpcc"), "is not known here"),
-        (("mariadb-11.8", 11 * GIB, 3600, "native", TRADES_118, 8 * GIB, "tpcc"), "under your load is not known here"),
+        (("mariadb-11.8", 2 * GIB, 600, "local", TRADES_118, 8 * GIB), "under your load is not known here"),
+        (("mariadb-11.8", 2 * GIB, 600, "local", TRADES_118, 2 * GIB, "tpcc"), "is not known here"),
+        (("mariadb-11.8", 11 * GIB, 3600, "local", TRADES_118, 8 * GIB, "tpcc"), "under your load is not known here"),
         # Another server, another storage.
-        (("mysql-9", 300 * MIB, 600), "on native was not measured"),
-        (("mariadb-10.11", 300 * MIB, 600, "cloud-ssd"), "on cloud-ssd was not measured"),
+        (("mysql-9", 300 * MIB, 600), "on local was not measured"),
+        (("mariadb-10.11", 300 * MIB, 600, "gp3-3000"), "on gp3-3000 was not measured"),
     ],
 )
 def test_of_what_was_not_measured_nothing_is_said_to_be_known(asked: tuple[Any, ...], told: str) -> None:
@@ -182,9 +182,9 @@ def test_without_an_interval_a_gain_decides_nothing(trade: Trade, told: str) -> 
 
 
 def test_what_the_disk_of_another_machine_is_called_makes_it_no_storage_of_ours(file: Path) -> None:
-    said = shown("mariadb-10.11", 300 * MIB, 600, f"{file}:native")
-    assert "on native was not measured" in said
-    assert "flushing" not in shown("mysql-9", 7.15 * GIB, 5, f"{file}:native")
+    said = shown("mariadb-10.11", 300 * MIB, 600, f"{file}:local")
+    assert "on local was not measured" in said
+    assert "flushing" not in shown("mysql-9", 7.15 * GIB, 5, f"{file}:local")
 
 
 def test_flushing_is_among_what_could_change_where_it_was_measured() -> None:
@@ -194,8 +194,8 @@ def test_flushing_is_among_what_could_change_where_it_was_measured() -> None:
         "flushing, for a crash at a random moment: innodb_max_dirty_pages_pct=10: time to ready -30 % (-35 to -25)"
         in said
     )
-    assert "throughput -4 % (-6 to -2) (tpcc with a log of 512M on native)" in effect_in_words(EFFECT)
-    assert "flushing" not in shown("mysql-9", 7.15 * GIB, 5, "cloud-ssd")
+    assert "throughput -4 % (-6 to -2) (tpcc with a log of 512M on local)" in effect_in_words(EFFECT)
+    assert "flushing" not in shown("mysql-9", 7.15 * GIB, 5, "gp3-3000")
 
 
 @pytest.mark.parametrize("ready", [None, Ratio(0.01, -0.05, 0.07, blocks=3), Ratio(0.3, 0.25, 0.35, blocks=3)])
@@ -210,7 +210,7 @@ def test_a_larger_pool_that_recovers_no_sooner_is_not_among_what_could_help() ->
     assert "buffer pool: with" not in said
     assert "buffer pool: with" in shown("mysql-9", 2.7 * GIB, 30, pool=1 * GIB)
     # Sooner by less than what recoveries of one crash differ by.
-    model = model_for(Question(server="mysql-8.0", storage="native", pool=4 * GIB))
+    model = model_for(Question(server="mysql-8.0", storage="local", pool=4 * GIB))
     size = 3584 * MIB
     larger = recovery_at(model.with_pool(one_batch(model, size)), size).ninety[1] / recovery_at(model, size).ninety[1]
     assert larger > 0.93
@@ -289,9 +289,9 @@ def test_of_several_measurements_that_with_intervals_counts_and_of_such_the_last
         TRADE, version="10.11.20", gains=tuple(msgspec.structs.replace(each, throughput=None) for each in TRADE.gains)
     )
     again = msgspec.structs.replace(TRADE, version="10.11.21")
-    assert Trades(servers={"mariadb-10.11": (TRADE, once)}).of("mariadb-10.11", "native", "tpcc", 8 * GIB, GIB) is TRADE
+    assert Trades(servers={"mariadb-10.11": (TRADE, once)}).of("mariadb-10.11", "local", "tpcc", 8 * GIB, GIB) is TRADE
     assert (
-        Trades(servers={"mariadb-10.11": (TRADE, again, once)}).of("mariadb-10.11", "native", "tpcc", 8 * GIB, GIB)
+        Trades(servers={"mariadb-10.11": (TRADE, again, once)}).of("mariadb-10.11", "local", "tpcc", 8 * GIB, GIB)
         is again
     )
 

@@ -35,11 +35,11 @@ def model(tmp_path: Path) -> Model:
 def _model(folder: Path, moments: dict[int, tuple[float, ...]] | None = None, server: str = "mariadb-10.11") -> Model:
     known = calibration()
     of_it = known.servers[server]
-    learnt = msgspec.structs.replace(of_it.workloads["bulk-update"], moments={"native": moments} if moments else {})
+    learnt = msgspec.structs.replace(of_it.workloads["bulk-update"], moments={"local": moments} if moments else {})
     changed = msgspec.structs.replace(of_it, workloads={"bulk-update": learnt})
     path = folder / "calibration.json"
     write_calibration(path, msgspec.structs.replace(known, servers={**known.servers, server: changed}))
-    return model_for(Question(server=server, storage=f"{path}:native", pool=2 * GIB))
+    return model_for(Question(server=server, storage=f"{path}:local", pool=2 * GIB))
 
 
 def _usual(model: Model, demand: Demand) -> UsualAges:

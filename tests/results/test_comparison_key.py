@@ -30,7 +30,7 @@ def key(**changes: Any) -> Alike:
         "server": "mariadb-10.11",
         "version": "10.11.19",
         "spec": SPEC,
-        "storage": storage_key("native", storage_profile("native")),
+        "storage": storage_key("local", storage_profile("local")),
         "buffer_pool": GIB,
     }
     return alike(**{**usual, **changes})
@@ -107,7 +107,7 @@ def test_loads_of_before_and_after_production_took_the_vendors_settings_stay_apa
         (Field.MACHINE, {"machine": machine_classes([msgspec.structs.replace(MACHINE, cpu="another CPU")])[0]}),
         (Field.VERSION, {"version": "10.11.20"}),
         (Field.CRASH, {"spec": msgspec.structs.replace(SPEC, crash="disk-power")}),
-        (Field.STORAGE, {"storage": storage_key("native", None)}),
+        (Field.STORAGE, {"storage": storage_key("local", None)}),
         (Field.BUFFER_POOL, {"buffer_pool": MIB}),
         (Field.SETTINGS, {"settings": "innodb_doublewrite=0"}),
         (Field.SPEC, {"spec": msgspec.structs.replace(SPEC, workload="tpcc")}),
@@ -146,12 +146,12 @@ def test_single_settings_can_be_left_out() -> None:
 
 
 def test_a_storage_is_its_figures_and_not_what_is_said_of_them() -> None:
-    profile = storage_profile("cloud-ssd")
+    profile = storage_profile("gp3-3000")
     assert isinstance(profile, FlashDisk)
     told = msgspec.structs.replace(profile, about="the same, in other words", sources={})
     faster = msgspec.structs.replace(profile, read_us=1.0)
-    assert storage_key("cloud-ssd", told) == storage_key("cloud-ssd", profile)
-    assert storage_key("cloud-ssd", faster) != storage_key("cloud-ssd", profile)
+    assert storage_key("gp3-3000", told) == storage_key("gp3-3000", profile)
+    assert storage_key("gp3-3000", faster) != storage_key("gp3-3000", profile)
 
 
 def test_memory_that_kernels_report_a_little_otherwise_is_alike_also_by_way_of_a_third() -> None:

@@ -29,7 +29,7 @@ from tests.examples import image
 
 SERVERS = ("mariadb-10.11", "mysql-9")
 POOLS = (128 * MIB, 64 * MIB)
-STORAGES = ("native", "hdd", "cloud-ssd")
+STORAGES = ("local", "hdd", "gp3-3000")
 STEPS = [PlannedRecovery(storage=storage, pool=pool) for storage, pool in product(STORAGES, POOLS)]
 CRASHES: Sequence[tuple[PlannedCrash, Sequence[PlannedRecovery]]] = [
     (PlannedCrash(server=name, spec=image().spec), STEPS) for name in SERVERS
@@ -147,7 +147,7 @@ def test_every_committed_plan_says_how_its_order_was_drawn() -> None:
 
 
 def test_how_long_it_takes_is_told_from_what_is_closest() -> None:
-    steps = [each for each in STEPS if each.storage != "cloud-ssd"]
+    steps = [each for each in STEPS if each.storage != "gp3-3000"]
     crash = PlannedCrash(server="mariadb-10.11", spec=image().spec)
     plan: CrashPlan = draw_plan([[(crash, steps)]], repeat=2, seed=1, conditions=CONDITIONS)
     positions = range(len(plan.steps))
@@ -156,11 +156,11 @@ def test_how_long_it_takes_is_told_from_what_is_closest() -> None:
 
     experience = Experience()
     for pool, took in ((POOLS[0], 5.0), (POOLS[1], 9.0)):
-        experience.learn(PlannedRecovery(storage="native", pool=pool).cost_keys(crash.cost_keys()), took)
+        experience.learn(PlannedRecovery(storage="local", pool=pool).cost_keys(crash.cost_keys()), took)
     experience.learn(crash.cost_keys(), 1.5)
     estimate = experience.estimate(plan, positions, [0])
     assert estimate is not None
-    # Two on native with each pool, four on hdd of which nothing is known: their mean; and 1.5 s for the crash.
+    # Two on local with each pool, four on hdd of which nothing is known: their mean; and 1.5 s for the crash.
     assert (estimate.parts, estimate.unknown) == (9, 4)
     assert estimate.in_words().endswith("(a guess for 4 of 9 parts)")
     assert estimate.seconds == 2 * 5.0 + 2 * 9.0 + 4 * 7.0 + 1.5

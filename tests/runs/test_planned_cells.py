@@ -33,7 +33,7 @@ def test_what_a_run_keeps_of_its_factors_is_read_again() -> None:
 
 
 def test_every_combination_that_exists_is_a_cell() -> None:
-    asked = read(Rotation, server="mysql-9,mysql-5.7", method="rename-flush,rename-usr1", held="off", storage="native")
+    asked = read(Rotation, server="mysql-9,mysql-5.7", method="rename-flush,rename-usr1", held="off", storage="local")
     cells = Rotation.cells(asked)
     assert {(group.server, group.file_system): len(steps) for group, steps in cells.items()} == {
         ("mysql-9", "xfs"): 2, ("mysql-9", "ext4"): 2, ("mysql-5.7", "xfs"): 1, ("mysql-5.7", "ext4"): 1,

@@ -113,4 +113,4 @@ def test_the_example_for_notebooks_draws(runs: Path, monkeypatch: pytest.MonkeyP
     exec(example, {})
     labels = [line.get_label() for line in plt.gca().lines]
     plt.close("all")
-    assert labels == ["mariadb-10.11, native"]
+    assert labels == ["mariadb-10.11, local"]

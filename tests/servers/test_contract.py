@@ -85,7 +85,7 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
         assert reported in (None, formula)
 
     task = RecoveryTask(image=image, server=server, pool=64 * MIB, repeat=1)
-    place = Place(name="native", folder=home)
+    place = Place(name="local", folder=home)
     trials: list[RecoveryTrial] = []
     judgements: list[Judgement] = []
 

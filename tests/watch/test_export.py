@@ -77,7 +77,7 @@ def test_a_redo_log_that_is_resized_is_known(
     fresh(lab, mariadb, folder)
     monkeypatch.setattr("redolab.watch.watched._SETTINGS_EVERY", 0.0)
     with running(lab, mariadb, folder) as instance:
-        server = WatchedServer(Address(socket=str(folder / SOCKET), user="root"), "native", None)
+        server = WatchedServer(Address(socket=str(folder / SOCKET), user="root"), "local", None)
         before = server.look()
         with instance.connections.connect() as connection, connection.cursor() as cursor:
             cursor.execute(f"SET GLOBAL innodb_log_file_size = {128 * MIB}")

@@ -66,7 +66,7 @@ def test_names_and_labels_are_as_prometheus_has_them() -> None:
 
 def test_the_reason_why_nothing_is_predicted_is_one_of_a_few_words() -> None:
     """A sentence with sizes and names in it would be a new series for each."""
-    asked = Question(server="mysql-9", storage="native", pool=2 * GIB)
+    asked = Question(server="mysql-9", storage="local", pool=2 * GIB)
     nowhere = replace(asked, storage="the-moon")
     reasons = [expectations(*each).unknown for each in ((asked, GIB), (asked, None), (asked, 1), (nowhere, GIB))]
     assert reasons == [None, Unknown.LOG_SIZE, Unknown.IMPOSSIBLE_LOG, Unknown.NOT_MEASURED]

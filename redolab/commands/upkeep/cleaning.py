@@ -20,14 +20,14 @@ from redolab.machine.lab_folder import (
 )
 from redolab.machine.lock import LOCK
 from redolab.progress import Progress
-from redolab.project import NATIVE, PROJECT
+from redolab.project import LOCAL, PROJECT
 from redolab.runs.store import RunStore
 from redolab.units import format_size
 
 _NAMED: Mapping[str, Sequence[str]] = {
     "servers": ["servers"],
-    "datasets": [f"{NATIVE}/datasets"],
-    "crash images": [f"{NATIVE}/images"],
+    "datasets": [f"{LOCAL}/datasets"],
+    "crash images": [f"{LOCAL}/images"],
     "tools": ["tools", "tools.apt", "tools.partial"],
     "the virtual machine and its box": ["vagrant"],
     "what is packed for other machines": ["machines"],
@@ -96,7 +96,7 @@ def _kind(what: str, folders: Sequence[Path]) -> Removable:
 
 
 def _in_storage() -> Iterator[Path]:
-    yield from (PROJECT.lab / DISKS, *(PROJECT.lab / NATIVE / name for name in files.names(PROJECT.lab / NATIVE)))
+    yield from (PROJECT.lab / DISKS, *(PROJECT.lab / LOCAL / name for name in files.names(PROJECT.lab / LOCAL)))
     for name in LAB_FOLDERS:
         yield PROJECT.lab / f"{name}{REMOVING}"
 

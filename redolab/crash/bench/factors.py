@@ -90,7 +90,7 @@ def check_own_disk(storage: str, file_system: str) -> None:
     if file_system == AS_IS and not isinstance(profile, FolderStorage):
         raise InvalidInput(
             f"the storage {storage} is a disk of the lab's, with no file system of its own yet",
-            f"choose FILESYSTEM={','.join(MADE_BY)} for it, or STORAGE=native",
+            f"choose FILESYSTEM={','.join(MADE_BY)} for it, or STORAGE=local",
         )
 
 

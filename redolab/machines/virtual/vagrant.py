@@ -86,7 +86,7 @@ def limits_of(profile: str) -> Sequence[str]:
     if not isinstance(disk, FlashDisk):
         raise InvalidInput(
             f"disk_profile: libvirt limits operations and bytes a second, and {profile} is more than that",
-            "choose a disk without moving parts, as cloud-ssd; STORAGE= has the others, by the disk model in the guest",
+            "choose a disk without moving parts, as gp3-3000; STORAGE= has the others, by the disk model in the guest",
         )
     writes = disk.write_mb_s or disk.read_mb_s
     limited = (

@@ -83,7 +83,7 @@ def recovered(lab: Lab, home: Path, image: CrashImage, folder: Path, settings: s
     kept = Kept(folder)
     server = lab.server(image.spec.dataset.server)
     task = RecoveryTask(image=image, server=server, pool=64 * MIB, repeat=1, settings=settings, stuck_after=20.0)
-    recovery.recover(lab, task, ImageStore(home), Place(name="native", folder=home), kept.recorder)
+    recovery.recover(lab, task, ImageStore(home), Place(name="local", folder=home), kept.recorder)
     return kept
 
 
@@ -118,7 +118,7 @@ class Struck(Probe):
 
 def ended(lab: Lab, home: Path, image: CrashImage, folder: Path, probe: type[Struck]) -> WatchedRecovery:
     task = RecoveryTask(image=image, server=lab.server(SERVER), pool=64 * MIB, repeat=1)
-    place = Place(name="native", folder=home)
+    place = Place(name="local", folder=home)
     with recovering(lab, home, image, folder / "error.log") as instance:
         return watched(task, instance, probe(instance, Stage(None, ""), place, 20.0), place)
 

@@ -67,7 +67,7 @@ class EarlyServer:
 
 def test_usage_is_read_before_the_first_write_even_where_the_ready_line_comes_later(tmp_path: Any) -> None:
     server = EarlyServer()
-    probe = Probe(server, Stage(None, ""), Place(name="native", folder=tmp_path), 120.0)  # type: ignore[arg-type]
+    probe = Probe(server, Stage(None, ""), Place(name="local", folder=tmp_path), 120.0)  # type: ignore[arg-type]
     assert not probe.recovered()
     assert server.told == ["SHOW", "INSERT"]
     assert probe.pages_read == 42
@@ -111,7 +111,7 @@ class DeadConnection:
 
 def test_a_connection_that_died_before_ready_is_no_refusal_of_a_server_that_is_ready(tmp_path: Any) -> None:
     server = Dying(1)
-    probe = Probe(server, Stage(None, ""), Place(name="native", folder=tmp_path), 120.0)  # type: ignore[arg-type]
+    probe = Probe(server, Stage(None, ""), Place(name="local", folder=tmp_path), 120.0)  # type: ignore[arg-type]
     assert not probe.recovered()
     server.is_ready = True
     assert probe.recovered()
@@ -121,6 +121,6 @@ def test_a_connection_that_died_before_ready_is_no_refusal_of_a_server_that_is_r
 def test_a_server_that_is_ready_and_answers_no_new_connection_refuses(tmp_path: Any) -> None:
     server = Dying(2)
     server.is_ready = True
-    probe = Probe(server, Stage(None, ""), Place(name="native", folder=tmp_path), 120.0)  # type: ignore[arg-type]
+    probe = Probe(server, Stage(None, ""), Place(name="local", folder=tmp_path), 120.0)  # type: ignore[arg-type]
     with pytest.raises(RefusedError):
         probe.recovered()

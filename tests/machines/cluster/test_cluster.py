@@ -57,7 +57,7 @@ def all_have_joined(there: Cluster) -> Iterator[None]:
     yield
     for name in MACHINES:
         assert not _at_work(there.lab(name))
-        assert not files.names(there.lab(name) / "storage/native/instances")
+        assert not files.names(there.lab(name) / "storage/local/instances")
         assert there.processes[name].poll() is None, there.said(name)
 
 

@@ -132,7 +132,7 @@ def test_ctrl_c_here_stops_it_there_and_nothing_is_left(there: Host) -> None:
     status, said = signal_at("filling", signal.SIGINT, asked)
     assert status == 130, said
     assert not _processes_in(folder)
-    assert not list((folder / "lab-folder/storage/native/instances").glob("*"))
+    assert not list((folder / "lab-folder/storage/local/instances").glob("*"))
     listed = redolab("machines")
     assert "(ended)" in listed.stdout
 

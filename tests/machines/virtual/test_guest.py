@@ -68,16 +68,16 @@ def test_a_run_goes_through_the_virtual_machine_and_nothing_is_left(folder: Path
     known = [run.name for run in RunStore().all()]
     small = ["--log-size", "64M", "--dataset", "32M", "--open-transaction", "5000", "--pool", "64M", "--repeat", "1"]
     # 'vagrant' brings it up by itself; its own disk is throttled, and a slow one is modelled on it.
-    where = ["--machine", "vagrant", "--storage", "native,hdd"]
-    said = _redolab("run", "recovery", *small, *where, folder=folder, settings="disk_profile: cloud-ssd\n")
+    where = ["--machine", "vagrant", "--storage", "local,hdd"]
+    said = _redolab("run", "recovery", *small, *where, folder=folder, settings="disk_profile: gp3-3000\n")
     (run,) = [run for run in RunStore().all() if run.name not in known]
     record = run.record()
     assert record.state is RunState.COMPLETE
     assert record.sessions[0].address == "vagrant"
     assert record.sessions[0].machine.virtualisation in ("kvm", "qemu")
-    assert sorted(trial.storage for trial in recoveries(run)) == ["hdd", "native"]
+    assert sorted(trial.storage for trial in recoveries(run)) == ["hdd", "local"]
     figures = {each.storage: each.check.got for each in storages_of(run).records if each.check is not None}
-    assert figures["native"].queued_read.per_second < 3300
+    assert figures["local"].queued_read.per_second < 3300
     assert figures["hdd"].read.latency_us > 10_000
     assert run.name in said
 

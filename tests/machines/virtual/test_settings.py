@@ -43,7 +43,7 @@ def test_a_wrong_value_is_named(own: Path, text: str, problem: str) -> None:
 @pytest.mark.parametrize(
     ("profile", "limits"),
     [
-        ("cloud-ssd", ["--total-iops-sec=3000", "--total-bytes-sec=131072000"]),
+        ("gp3-3000", ["--total-iops-sec=3000", "--total-bytes-sec=131072000"]),
         (
             "sata-ssd",
             [
@@ -59,7 +59,7 @@ def test_libvirt_is_told_a_profiles_limits(profile: str, limits: list[str]) -> N
     assert limits_of(profile) == limits
 
 
-@pytest.mark.parametrize("profile", ["hdd", "native", "no-such-disk"])
+@pytest.mark.parametrize("profile", ["hdd", "local", "no-such-disk"])
 def test_what_is_more_than_limits_is_refused(profile: str) -> None:
     with pytest.raises(InvalidInput, match=profile):
         limits_of(profile)

@@ -36,9 +36,9 @@ KNOWN = Fitted(memory=MEMORY, rates=RATES, dirty_pages=DIRTY_PAGES)
 FAST = DiskRates(read_us=60, write_us=60, queued_reads_per_s=50_000, in_order_mb_s=900, sequential_mb_s=1500)
 SLOW = DiskRates(read_us=640, write_us=600, queued_reads_per_s=3_000, in_order_mb_s=96, sequential_mb_s=131)
 SEQUENTIAL = DiskRates(read_us=4650, write_us=210, queued_reads_per_s=2_400, in_order_mb_s=450, sequential_mb_s=650)
-DISKS = {"native": FAST, "cloud-ssd": SLOW, "hdd-raid10": SEQUENTIAL}
+DISKS = {"local": FAST, "gp3-3000": SLOW, "hdd-raid10": SEQUENTIAL}
 MANY_DISKS = DISKS | {
-    "cloud-ssd-fast": DiskRates(
+    "gp3-16000": DiskRates(
         read_us=650, write_us=620, queued_reads_per_s=16_000, in_order_mb_s=520, sequential_mb_s=1000
     ),
     "sata-ssd": DiskRates(read_us=140, write_us=130, queued_reads_per_s=29_000, in_order_mb_s=480, sequential_mb_s=500),

@@ -66,9 +66,9 @@ def test_the_fit_predicts_what_the_rates_would() -> None:
     seen = [each for each in observations() if each.log_size <= GIB]
     found = fit(seen)
     for size, pool, disk in (
-        (8 * GIB, 2 * GIB, "native"),
-        (8 * GIB, 6 * GIB, "cloud-ssd"),
-        (64 * GIB, 32 * GIB, "native"),
+        (8 * GIB, 2 * GIB, "local"),
+        (8 * GIB, 6 * GIB, "gp3-3000"),
+        (64 * GIB, 32 * GIB, "local"),
     ):
         expected = KNOWN.ready(crash(size), pool, DISKS[disk])
         assert found.ready(crash(size), pool, DISKS[disk]) == pytest.approx(expected, rel=0.1)
@@ -86,13 +86,13 @@ def test_parts_that_the_log_does_not_tell_apart_still_count() -> None:
 
 def test_who_was_measured_on_one_disk_takes_what_disks_do_from_its_family() -> None:
     other = with_rates(redo=3.0, applied_redo=3.0)
-    on_one = [each for each in observations("mariadb-11.8", known=other) if each.storage == "native"]
+    on_one = [each for each in observations("mariadb-11.8", known=other) if each.storage == "local"]
     together_with = fit_together([*observations(), *on_one])
     found = together_with["mariadb-11.8", "bulk-update"]
-    on_slow = other.ready(crash(GIB), GIB // 4, DISKS["cloud-ssd"])
-    assert found.ready(crash(GIB), GIB // 4, DISKS["cloud-ssd"]) == pytest.approx(on_slow, rel=0.05)
+    on_slow = other.ready(crash(GIB), GIB // 4, DISKS["gp3-3000"])
+    assert found.ready(crash(GIB), GIB // 4, DISKS["gp3-3000"]) == pytest.approx(on_slow, rel=0.05)
     alone = fit(on_one)
-    assert alone.ready(crash(GIB), GIB // 4, DISKS["cloud-ssd"]) != pytest.approx(on_slow, rel=0.1)
+    assert alone.ready(crash(GIB), GIB // 4, DISKS["gp3-3000"]) != pytest.approx(on_slow, rel=0.1)
     of_another_family = [dataclasses.replace(each, server="mysql-9", family="mysql") for each in on_one]
     strange = fit_together([*observations(), *of_another_family])["mysql-9", "bulk-update"]
     assert strange.rates == pytest.approx(alone.rates)
@@ -196,12 +196,12 @@ def test_cpu_and_disk_are_scaled_by_a_few_crashes() -> None:
 def test_a_server_with_few_crashes_borrows_from_its_family() -> None:
     slower = with_rates(all=1.3)
     others = [each for server in ("mariadb-11.4", "mariadb-11.8") for each in observations(server, known=slower)]
-    own = [each for each in observations(known=slower) if each.log_size == 256 * MIB and each.storage == "native"]
+    own = [each for each in observations(known=slower) if each.log_size == 256 * MIB and each.storage == "local"]
     few = [each for each in own if each.crash_name == own[0].crash_name]
-    expected = slower.ready(crash(4 * GIB), GIB, DISKS["native"])
+    expected = slower.ready(crash(4 * GIB), GIB, DISKS["local"])
 
     def error(fitted: Fitted) -> float:
-        return abs(math.log(fitted.ready(crash(4 * GIB), GIB, DISKS["native"]) / expected))
+        return abs(math.log(fitted.ready(crash(4 * GIB), GIB, DISKS["local"]) / expected))
 
     assert error(fit_together([*others, *few])["mariadb-10.11", "bulk-update"]) < 0.05 < error(fit(few))
 

@@ -29,17 +29,17 @@ def _rollback(server: str, storage: str, crash: str, rate: float, rows: int = 10
 
 
 def test_a_rate_is_of_the_storage_and_each_crash_counts_once() -> None:
-    often = [_rollback("mysql-9", "native", "often", 100_000) for _ in range(9)]
+    often = [_rollback("mysql-9", "local", "often", 100_000) for _ in range(9)]
     found = rollback_rates(
         [
             *often,
-            _rollback("mysql-9", "native", "large", 300_000, rows=1_000_000),
-            _rollback("mysql-9", "native", "once", 200_000),
+            _rollback("mysql-9", "local", "large", 300_000, rows=1_000_000),
+            _rollback("mysql-9", "local", "once", 200_000),
             _rollback("mysql-9", "hdd", "slow", 4_000),
         ]
     )
-    assert found["mysql-9"]["native"].rows_per_s == pytest.approx(200_000)
-    assert found["mysql-9"]["native"].most_rows == 1_000_000
+    assert found["mysql-9"]["local"].rows_per_s == pytest.approx(200_000)
+    assert found["mysql-9"]["local"].most_rows == 1_000_000
     assert found["mysql-9"]["hdd"].rows_per_s == pytest.approx(4_000)
 
 
@@ -47,7 +47,7 @@ def test_who_was_not_measured_there_takes_the_slowest_of_its_family() -> None:
     rates = rollback_rates(
         [
             _rollback("mysql-9", "hdd", "a", 8_000),
-            _rollback("mysql-8.0", "native", "b", 90_000),
+            _rollback("mysql-8.0", "local", "b", 90_000),
             _rollback("mariadb-11.8", "hdd", "c", 1_000),
         ]
     )
@@ -60,11 +60,11 @@ def test_who_was_not_measured_there_takes_the_slowest_of_its_family() -> None:
 
 def test_errors_are_of_crashes_servers_and_machines_that_were_not_seen() -> None:
     seen = [
-        _rollback("mysql-9", "native", "a", 100_000),
-        _rollback("mysql-9", "native", "b", 200_000),
-        _rollback("mysql-8.0", "native", "c", 50_000),
+        _rollback("mysql-9", "local", "a", 100_000),
+        _rollback("mysql-9", "local", "b", 200_000),
+        _rollback("mysql-8.0", "local", "c", 50_000),
     ]
-    slower = _rollback("mysql-9", "native", "d", 75_000)
+    slower = _rollback("mysql-9", "local", "d", 75_000)
     found = rollback_spreads(
         seen,
         [
@@ -85,8 +85,8 @@ def test_errors_are_of_crashes_servers_and_machines_that_were_not_seen() -> None
 
 
 def test_of_a_machine_that_was_learned_from_too_its_own_rollbacks_are_left_out() -> None:
-    here = [_rollback("mysql-9", "native", "a", 100_000), _rollback("mysql-9", "native", "b", 100_000)]
-    there = [_rollback("mysql-9", "native", name, 25_000) for name in "cdefg"]
+    here = [_rollback("mysql-9", "local", "a", 100_000), _rollback("mysql-9", "local", "b", 100_000)]
+    there = [_rollback("mysql-9", "local", name, 25_000) for name in "cdefg"]
     found = rollback_spreads(
         [*here, *there],
         [("third", HeldOut.MACHINE, each) for each in there],

@@ -88,7 +88,7 @@ def test_the_mean_since_the_start_is_of_the_server_itself() -> None:
 
 def test_more_dirty_pages_than_the_workload_leaves_are_said() -> None:
     demand = demand_of_monitored(WHOLE, _SPAN)
-    model = model_for(Question(server="mysql-9.7.4", storage="native", pool=8 * GIB))
+    model = model_for(Question(server="mysql-9.7.4", storage="local", pool=8 * GIB))
     assert with_dirty_pages(demand, model, 1) == demand
     assert "pages were dirty" in with_dirty_pages(demand, model, 100_000_000).warnings[-1]
 

@@ -97,7 +97,7 @@ def test_a_server_is_named_with_or_without_its_port(asked: Prometheus) -> None:
 def test_the_fleet_is_written_in_each_form_and_compared_with_an_earlier_one(url: str, tmp_path: Path) -> None:
     rules = tmp_path / "servers.toml"
     rules.write_text(
-        '[[servers]]\nmatch = { instance = "db-000[01].*" }\nstorage = "cloud-ssd"\nrto = "20s"\n'
+        '[[servers]]\nmatch = { instance = "db-000[01].*" }\nstorage = "gp3-3000"\nrto = "20s"\n'
         '[[servers]]\nmatch = { job = "mysql" }\nworkload = "bulk-update"\n'
     )
     files = [tmp_path / f"fleet.{suffix}" for suffix in ("csv", "parquet", "html")]
@@ -107,7 +107,7 @@ def test_the_fleet_is_written_in_each_form_and_compared_with_an_earlier_one(url:
     assert done.returncode == 0, done.stderr
     rows = read_fleet(files[0])
     assert rows == read_fleet(files[1])
-    assert rows["db-0000:9104"].storage == "cloud-ssd"
+    assert rows["db-0000:9104"].storage == "gp3-3000"
     assert rows["db-0000:9104"].rto_s == 20
     assert rows["db-0002:9104"].workload == "bulk-update"
     overruns = [each.overrun for each in rows.values()]
@@ -192,7 +192,7 @@ def test_changes_and_files_keep_what_is_not_known(tmp_path: Path) -> None:
     row = FleetRow(
         server="a",
         version="9.7.0",
-        storage="native",
+        storage="local",
         rto_s=300,
         buffer_pool=GIB,
         log_size=GIB,
