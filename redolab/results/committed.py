@@ -25,6 +25,7 @@ How many got stuck is learned from them, their times are not: read threads are n
 MEMORY = "memory"
 """Folder of recoveries beside other programs, on host H: their memory counts, their times do not."""
 BINARY_LOG = "binary-log"
+PREPARE = "prepare"
 """Folder of recoveries with large and with cut transactions in the binary log, on host I.
 
 How fast it is read is learned from them; the rest of their times is not.
@@ -38,6 +39,7 @@ HOSTS = {
     HOST_G: "G",
     MEMORY: "H",
     BINARY_LOG: "I",
+    PREPARE: "I",
 }
 """Folder of data/measured → its host, where all of it is of one (data/measured/README.md)."""
 OTHER_MACHINES = (HOST_B, HOST_C, HOST_F, HOST_D, HOST_G)
