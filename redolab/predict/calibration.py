@@ -193,9 +193,9 @@ def read_calibration(path: Path) -> Calibration:
         raise InvalidInput(f"{path} is no calibration, or a damaged one ({error})", _MAKE_ONE) from None
 
 
-def as_json(calibration: Calibration) -> bytes:
-    """Return the calibration as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(calibration), indent=1) + b"\n"
+def as_json(content: msgspec.Struct) -> bytes:
+    """Return a calibration, or trades, as indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n"
 
 
 def write_calibration(path: Path, calibration: Calibration) -> None:

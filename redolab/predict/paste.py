@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from redolab.predict.recovery_time.predict import Prediction
+from redolab.predict.recovery import Prediction
 from redolab.servers.dialects import Dialect, StartTimeout
 from redolab.units import format_duration, format_size
 

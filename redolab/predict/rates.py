@@ -68,16 +68,16 @@ def _upper_ends(calibration: Calibration) -> str:
 
 def _rates_of(calibration: Calibration, workload: str) -> ReportTable:
     servers = {name: each for name, each in calibration.servers.items() if workload in each.workloads}
-    learnt = [each.workloads[workload] for each in servers.values()]
+    fits = [each.workloads[workload] for each in servers.values()]
     of_tables = [_THOUSAND * each.seconds_per_table_on.get(HOME, 0.0) for each in servers.values()]
     rows: list[_Row] = [
-        ("memory", "pool for a byte of redo, bytes", [each.memory.per_byte for each in learnt]),
-        ("memory", "pages for each dirty page", [each.memory.pages_per_dirty_page for each in learnt]),
-        ("memory", "repetition in batches, power", [each.memory.repetition for each in learnt]),
+        ("memory", "pool for a byte of redo, bytes", [each.memory.per_byte for each in fits]),
+        ("memory", "pages for each dirty page", [each.memory.pages_per_dirty_page for each in fits]),
+        ("memory", "repetition in batches, power", [each.memory.repetition for each in fits]),
         *(
-            (str(term.part), f"{term.about}, {term.unit}", [each.rates.get(term.name) for each in learnt])
+            (str(term.part), f"{term.about}, {term.unit}", [each.rates.get(term.name) for each in fits])
             for term in TERMS
-            if any(term.name in each.rates for each in learnt)
+            if any(term.name in each.rates for each in fits)
         ),
         ("other", "a table, ms", of_tables),
     ]
