@@ -169,9 +169,6 @@ def _share(share: tuple[float, float, float]) -> str:
     return "{:.0%} ({:.0%}–{:.0%})".format(*share)
 
 
-_SOME = 4
-
-
 def _is_after(condition: CrashCondition, each: Observation) -> bool:
     return each.condition is condition
 
@@ -183,8 +180,8 @@ _STRATA: Mapping[str, _Selects] = {
     "log of 1G": lambda each: 512 * MIB < each.log_size <= GIB,
     "larger log": lambda each: each.log_size > GIB,
     "one batch": lambda each: each.batches == 1,
-    "2 to 4 batches": lambda each: each.batches is not None and 1 < each.batches <= _SOME,
-    "5 batches and more": lambda each: each.batches is not None and each.batches > _SOME,
+    "2 to 4 batches": lambda each: each.batches is not None and 2 <= each.batches <= 4,
+    "5 batches and more": lambda each: each.batches is not None and each.batches >= 5,
     "virtual disk": lambda each: each.storage == HOME,
     "model of a disk": lambda each: each.storage != HOME,
 }

@@ -51,15 +51,13 @@ class Disks:
     on the host, may slow it several times.
     """
 
-    of_machines: Mapping[tuple[MachineClass, str, StorageKey], DiskRates]
-    """Figures by class and id of the machine."""
-    of_classes: Mapping[tuple[MachineClass, StorageKey], DiskRates]
-    """Figures over all runs on machines of the class, each run counting once."""
+    figures: Mapping[tuple[MachineClass, str | None, StorageKey], DiskRates]
+    """Figures by class and id of the machine and by storage; with None for the id, over all machines of the class."""
 
     def of(self, each: Keyed) -> DiskRates | None:
         """Return the figures for a recovery: of its machine, else of its class; None if fio measured neither."""
         machine, storage = each.key.machine, each.key.storage
-        return self.of_machines.get((machine, each.identity, storage), self.of_classes.get((machine, storage)))
+        return self.figures.get((machine, each.identity, storage), self.figures.get((machine, None, storage)))
 
 
 def measured_disks(keys: Keys) -> Iterator[tuple[Run, StorageRecord, DiskRates]]:
@@ -83,20 +81,16 @@ def measured_disks(keys: Keys) -> Iterator[tuple[Run, StorageRecord, DiskRates]]
 
 def known_disks(keys: Keys) -> Disks:
     """Return the disks of some runs. Raises `LabError` if a run cannot be read."""
-    of_machines: dict[tuple[MachineClass, str, StorageKey], list[DiskRates]] = defaultdict(list)
-    of_classes: dict[tuple[MachineClass, StorageKey], list[DiskRates]] = defaultdict(list)
+    found: dict[tuple[MachineClass, str | None, StorageKey], list[DiskRates]] = defaultdict(list)
     for run, record, disk in measured_disks(keys):
         machine, storage = keys.machine(run, record.session), keys.storage(run, record.storage)
-        of_machines[machine, run.record().sessions[record.session].identity, storage].append(disk)
-        of_classes[machine, storage].append(disk)
-    return Disks(
-        {key: _median(found) for key, found in of_machines.items()},
-        {key: _median(found) for key, found in of_classes.items()},
-    )
+        for identity in (run.record().sessions[record.session].identity, None):
+            found[machine, identity, storage].append(disk)
+    return Disks({key: _median(disks) for key, disks in found.items()})
 
 
-def _median(found: Sequence[DiskRates]) -> DiskRates:
-    figures = zip(*map(msgspec.structs.astuple, found), strict=True)
+def _median(disks: Sequence[DiskRates]) -> DiskRates:
+    figures = zip(*map(msgspec.structs.astuple, disks), strict=True)
     return DiskRates(**dict(zip(DiskRates.__struct_fields__, map(statistics.median, figures), strict=True)))
 
 
@@ -321,8 +315,8 @@ def rollback_of(each: Keyed) -> Rollback | None:
 def _observation(each: Keyed, disks: Disks) -> Observation | None:
     """Return a recovery as an observation; None if the model cannot be trained on it.
 
-    That is: it did not end well, something may have slowed it, the model has no terms for it, or redo, dirty pages or
-    disk are not known.
+    The model is not trained on recoveries that did not end well, that something may have slowed, that it has no terms
+    for, or whose redo, dirty pages or disk are unknown.
     """
     trial, image, disk = each.trial, each.image, disks.of(each)
     timeline, last = trial.timeline, image.last_sample
