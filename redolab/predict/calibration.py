@@ -122,7 +122,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 def calibrated_workload(
     observations: Sequence[Observation],
     fitted: Fitted,
-    moments: Mapping[str, Mapping[int, tuple[float, ...]]] | None = None,
+    moments: Mapping[str, Mapping[int, tuple[float, ...]]],
 ) -> CalibratedWorkload:
     """Return the calibration of one server under one workload, from its recoveries and the fit of its family.
 
@@ -136,7 +136,7 @@ def calibrated_workload(
         log_sizes=spanned(each.log_size for each in observations),
         pools=spanned(each.pool for each in observations),
         storages=measured_storages(observations),
-        moments=moments or {},
+        moments=moments,
         known_up_to=largest_first[ENOUGH_CRASHES - 1] if len(largest_first) >= ENOUGH_CRASHES else 0,
     )
 

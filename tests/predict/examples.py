@@ -56,7 +56,7 @@ def calibration() -> Calibration:
             name: CalibratedServer(
                 family=family,
                 version=version,
-                workloads={"bulk-update": calibrated_workload(small[name], fit(small[name]))},
+                workloads={"bulk-update": calibrated_workload(small[name], fit(small[name]), {})},
                 in_several_batches=StuckCounts({"bulk-update": _counted(small[name], 7 * (family == "mysql"))}),
                 rollback_on=dict.fromkeys(DISKS, RollbackRate(rows_per_s=300_000.0, most_rows=1_000_000)),
             )
