@@ -248,8 +248,7 @@ def size(
     from redolab.predict.asking import model_for
     from redolab.predict.compare import compared, compared_table
     from redolab.predict.log_size import Limits
-    from redolab.predict.question import Question
-    from redolab.predict.recovery_time.predict import Until
+    from redolab.predict.question import Question, Until
     from redolab.predict.rules import ServerFacts
     from redolab.predict.size_in_words import show_sized
     from redolab.predict.trade import shipped_trades

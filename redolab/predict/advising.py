@@ -12,15 +12,13 @@ import msgspec
 
 from redolab.errors import InvalidInput
 from redolab.predict.asking import model_of
-from redolab.predict.crash import one_batch, worst_age
 from redolab.predict.demand import Demand
 from redolab.predict.log_size import SHOWN, Advice, Basis, Limits, advise, possible_sizes, smallest_holding
 from redolab.predict.paste import Lines, lines_for
 from redolab.predict.predicting import Interval, evidence
-from redolab.predict.question import Model
+from redolab.predict.question import Model, Until
 from redolab.predict.recovery import recovery_at
 from redolab.predict.recovery_time.moments import PossibleCrash, chance_beyond, seconds_within
-from redolab.predict.recovery_time.predict import Until
 from redolab.predict.recovery_time.stuck import ChanceOfStuck
 from redolab.predict.reservations import reservations_at
 from redolab.predict.stuck import chance_for, reservations_about_stuck
@@ -128,7 +126,7 @@ def sized(
     sizing = Sizing(model, demand, limits, trades, moment)
     advice, size = sizing.advice, sizing.advice.size
     table = tuple(row for shown in SHOWN if (row := sizing.line(shown)) is not None)
-    beyond = reservations_at(model, size or model.learned.log_sizes[1])
+    beyond = reservations_at(model, size or model.fitted.log_sizes[1])
     if model.dialect.holds_ten_largest_rows:
         beyond.append(
             "of this version the log has to be ten times as large as the BLOBs and TEXTs of your largest row: larger rows are refused, by "
@@ -208,7 +206,7 @@ class Sizing:
             self._sizes,
             self.limits,
             self.demand.redo_per_hour,
-            age=lambda size: worst_age(self.model, size),
+            age=self.model.worst_age,
             seconds=lambda size: recovery_at(self.model, size).seconds,
             chance=lambda size: chance_beyond(self._crashes(self.model, size), self.limits.rto).whole,
             lost=lambda size: None if self.own_trade is None else self.own_trade.lost(size),
@@ -220,7 +218,7 @@ class Sizing:
 
     def smallest_for(self, redo: float) -> int | None:
         """Return the smallest log that holds these bytes; None if no log of the server does."""
-        return smallest_holding(self._sizes, redo, lambda size: worst_age(self.model, size))
+        return smallest_holding(self._sizes, redo, self.model.worst_age)
 
     def line(self, log_size: int | None) -> SizeLine | None:
         """Return the row of a log size; None for no size, or one that the server cannot have."""
@@ -230,7 +228,7 @@ class Sizing:
 
     def row(self, log_size: int) -> SizeLine:
         """Return the consequences of a log size that the server can have."""
-        redo, worst = worst_age(self.model, log_size), recovery_at(self.model, log_size)
+        redo, worst = self.model.worst_age(log_size), recovery_at(self.model, log_size)
         chance = chance_beyond(self._crashes(self.model, log_size), self.limits.rto)
         gain = None if self.own_trade is None else self.own_trade.gain(log_size)
         usual = None if self.ages is None else usual_crashes(self.model, log_size, self.ages)
@@ -283,7 +281,7 @@ def _changes(sizing: Sizing) -> Iterator[str]:
 def _alternatives(model: Model, log_size: int) -> Iterator[tuple[str, Model]]:
     """Yield changes of a server, in words and as its model."""
     question, known = model.question, model.server.seconds_per_table_on
-    pool = math.ceil(one_batch(model, log_size) / GIB) * GIB
+    pool = math.ceil(model.one_batch(log_size) / GIB) * GIB
     if pool > question.pool:
         yield f"buffer pool: with {format_size(pool)}, which holds the redo in one batch", model.with_pool(pool)
     if chance_for(model) is not None:

@@ -9,13 +9,12 @@ from pathlib import Path
 from redolab.errors import InvalidInput
 from redolab.predict.calibration import CalibratedServer, Calibration, read_calibration, shipped_calibration
 from redolab.predict.extrapolation import machine_extrapolation, storage_extrapolation
-from redolab.predict.question import Model, Question
+from redolab.predict.question import Model, Question, Until
 from redolab.predict.recovery import rollback_rate
 from redolab.predict.recovery_time.held_out import HeldOut
-from redolab.predict.recovery_time.predict import Until
 from redolab.predict.recovery_time.terms import DiskRates
 from redolab.predict.reservations import reservations_of
-from redolab.predict.server_names import asked_dialect, is_alike, nearest
+from redolab.predict.server_names import asked_dialect, nearest, recovers_equally
 from redolab.servers.sizes import SMALLEST_POOL
 from redolab.units import GIB, format_size
 
@@ -49,14 +48,14 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
     if workload not in server.workloads:
         known = ", ".join(server.workloads)
         raise InvalidInput(f"the calibration knows no workload '{workload}' of {measured_as}", f"choose from {known}")
-    learned = server.workloads[workload]
-    is_measured = measured_as == question.server or is_alike(dialect, server.dialect)
-    by_storage = storage_extrapolation(calibration, server.family, learned, storage)
+    fitted = server.workloads[workload]
+    is_measured = measured_as == question.server or recovers_equally(dialect, server.dialect)
+    by_storage = storage_extrapolation(calibration, server.family, fitted, storage)
     if by_storage is not None and by_storage not in calibration.spreads.kinds:
         raise InvalidInput(
             f"no recovery of {measured_as} on {storage} was measured under {workload}, and how far a prediction from another storage is "
             "off is not known yet",
-            f"choose from {', '.join(learned.storages)}, or 'make experiment calibrate SERVER={measured_as} STORAGE={storage}'",
+            f"choose from {', '.join(fitted.storages)}, or 'make experiment calibrate SERVER={measured_as} STORAGE={storage}'",
         )
     ways = (None if is_measured else HeldOut.SERVER, by_storage, machine_extrapolation(calibration, storage))
     model = Model(
@@ -68,7 +67,7 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
         disk=disk,
         storage=storage,
         workload=workload,
-        learned=learned,
+        fitted=fitted,
         extrapolations=tuple(each for each in ways if each is not None),
         warnings=(),
     )
@@ -90,11 +89,11 @@ def slowest_workload(server: CalibratedServer) -> str:
     return max(server.workloads, key=slowness)
 
 
-def _calibration(asked: str) -> tuple[Calibration, str]:
-    """Return the calibration to use, and the storage in it: `PROFILE`, `FILE` or `FILE:STORAGE`."""
-    path, _, name = asked.partition(":")
+def _calibration(storage: str) -> tuple[Calibration, str]:
+    """Return the calibration to use, and the storage in it, for `PROFILE`, `FILE` or `FILE:STORAGE`."""
+    path, _, name = storage.partition(":")
     if not (path.endswith(".json") or Path(path).is_file()):
-        return shipped_calibration(), asked
+        return shipped_calibration(), storage
     calibration = read_calibration(Path(path))
     measured = list(calibration.storages)
     if name or len(measured) == 1:

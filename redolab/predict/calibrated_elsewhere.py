@@ -47,8 +47,8 @@ def with_binary_logs_of(calibration: Calibration, runs: Sequence[Run]) -> Calibr
 
 def with_counts_of(calibration: Calibration, runs: Sequence[Run]) -> Calibration:
     """Add the numbers of stuck recoveries in these runs, by servers of the same version on the same machine class."""
-    alike = [run for run in runs if are_of_one_class(run.record().sessions[0].machine, calibration.machine)]
-    known, servers = keyed_recoveries(alike), {}
+    comparable = [run for run in runs if are_of_one_class(run.record().sessions[0].machine, calibration.machine)]
+    known, servers = keyed_recoveries(comparable), {}
     for name, server in calibration.servers.items():
         own = [each for each in known if each.trial.version.split("-")[0] == server.version]
         counts = server.in_several_batches + stuck_counts(own, name, list(server.workloads))
@@ -83,9 +83,9 @@ def _predictions(own: Calibration, runs: Sequence[Run], name: str) -> list[HeldO
     found = []
     for each in observations_of(recoveries, known_disks(Keys(runs))):
         server = own.servers.get(each.server)
-        learnt = None if server is None else server.workloads.get(each.workload)
-        if each.is_judged and learnt is not None and learnt.scaled_by and each.storage in learnt.storages:
+        fitted = None if server is None else server.workloads.get(each.workload)
+        if each.is_judged and fitted is not None and fitted.scaled_by and each.storage in fitted.storages:
             kind = HeldOut.CALIBRATED if each.log_size <= FITTED_UP_TO else HeldOut.CALIBRATED_LARGER
             disk, machine = own.storages[each.storage].disk, named(name, machines[each.crash_name])
-            found.append(held_out_prediction(kind, each, learnt, disk, machine))
+            found.append(held_out_prediction(kind, each, fitted, disk, machine))
     return found

@@ -122,7 +122,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 def calibrated_workload(
     observations: Sequence[Observation],
     fitted: Fitted,
-    moments: Mapping[str, Mapping[int, tuple[float, ...]]] | None = None,
+    moments: Mapping[str, Mapping[int, tuple[float, ...]]],
 ) -> CalibratedWorkload:
     """Return the calibration of one server under one workload, from its recoveries and the fit of its family.
 
@@ -136,7 +136,7 @@ def calibrated_workload(
         log_sizes=spanned(each.log_size for each in observations),
         pools=spanned(each.pool for each in observations),
         storages=measured_storages(observations),
-        moments=moments or {},
+        moments=moments,
         known_up_to=largest_first[ENOUGH_CRASHES - 1] if len(largest_first) >= ENOUGH_CRASHES else 0,
     )
 
@@ -193,9 +193,9 @@ def read_calibration(path: Path) -> Calibration:
         raise InvalidInput(f"{path} is no calibration, or a damaged one ({error})", _MAKE_ONE) from None
 
 
-def as_json(calibration: Calibration) -> bytes:
-    """Return the calibration as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(calibration), indent=1) + b"\n"
+def as_json(content: msgspec.Struct) -> bytes:
+    """Return a calibration, or trades, as indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n"
 
 
 def write_calibration(path: Path, calibration: Calibration) -> None:

@@ -10,17 +10,17 @@ import msgspec
 
 from redolab.predict.advising import Moment, SizeLine, Sizing
 from redolab.predict.log_size import Limits
-from redolab.predict.rules import ServerFacts, published_rules, size_by
+from redolab.predict.rules import RuleInput, ServerFacts, published_rules, size_by
 from redolab.predict.size_in_words import held_in_words
 from redolab.report.intervals import Ratio
 from redolab.report.table import Column, ReportTable, known
 from redolab.units import format_chance, format_duration, format_size
 
 _MISSING = {
-    "CPUs": "--cpus tells it",
-    "memory": "--memory tells it",
-    "mean of os_log_written": "no mean of Innodb_os_log_written",
-    "hours of os_log_written": "no week of Innodb_os_log_written in a Prometheus",
+    RuleInput.CPUS: "--cpus tells it",
+    RuleInput.MEMORY: "--memory tells it",
+    RuleInput.MEAN: "no mean of Innodb_os_log_written",
+    RuleInput.HOURS: "no week of Innodb_os_log_written in a Prometheus",
 }
 """Input of a rule → message if that input is missing."""
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import itertools
+import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import scipy
 
 from redolab.counters.ages import checkpoint_ages, limit_in
 from redolab.counters.busiest import Busiest, busiest_hour, busiest_hours_of_days
 from redolab.counters.live.collected import read_collected
 from redolab.counters.series import HOUR
 from redolab.errors import InvalidInput
-from redolab.predict.peaks import FEWEST_DAYS, highest_expected
 from redolab.servers.redo_counters import Sample
 from redolab.units import format_duration, format_size
 
 _DAY = 24 * HOUR
+_FEWEST_DAYS = 3
+"""Fewest days for an upper bound: two days hardly show by how much days differ."""
 _MONTH = 30
 """Days in a month."""
 _QUIET = 1.2
@@ -88,9 +93,9 @@ def with_days(demand: Demand, peaks: Sequence[float]) -> Demand:
     few = (
         [
             f"{len(peaks)} {'day was' if len(peaks) == 1 else 'days were'} sampled: how much more redo the busiest hour of a month "
-            f"writes is told from {FEWEST_DAYS} days on"
+            f"writes is told from {_FEWEST_DAYS} days on"
         ]
-        if 0 < len(peaks) < FEWEST_DAYS
+        if 0 < len(peaks) < _FEWEST_DAYS
         else []
     )
     return replace(
@@ -99,6 +104,22 @@ def with_days(demand: Demand, peaks: Sequence[float]) -> Demand:
         month_per_hour=highest_expected(peaks, _MONTH),
         days=len(peaks),
     )
+
+
+def highest_expected(peaks: Sequence[float], days: int) -> float | None:
+    """Return an upper bound of the highest of `days` coming daily peaks, at 95 % confidence.
+
+    Returns None for fewer than three peaks. `peaks` has the busiest hour of each day, above 0; the result has
+    the same unit. Logarithms are taken as normal and days as independent, so each coming day gets its share of the
+    allowed error (Bonferroni): a simultaneous prediction interval (Hahn and Meeker, Statistical Intervals, section
+    4.8). Growth from month to month is not considered.
+    """
+    if len(peaks) < _FEWEST_DAYS:
+        return None
+    logarithms = [math.log(peak) for peak in peaks]
+    freedom = len(peaks) - 1
+    reach = float(scipy.stats.t.ppf(1 - 0.05 / days, freedom)) * statistics.stdev(logarithms)
+    return math.exp(statistics.fmean(logarithms) + reach * math.sqrt(1 + 1 / len(peaks)))
 
 
 def _are_of_one_server(files: Sequence[Sequence[Sample]]) -> bool:
@@ -140,33 +161,33 @@ def demand_of(busiest: Busiest, where: str) -> Demand:
     """Return the demand of the busiest hour."""
     sampled = format_duration(busiest.sampled)
     window = "the busiest hour" if busiest.seconds >= HOUR * (1 - _MOSTLY) else format_duration(busiest.seconds)
-    told = sampled if window == sampled else f"{window} of {sampled}"
+    what = sampled if window == sampled else f"{window} of {sampled}"
     return Demand(
         redo_per_hour=busiest.redo_per_hour,
         os_log_written_per_hour=busiest.os_log_written_per_hour,
         os_log_written_mean=busiest.since_start_per_hour,
-        source=f"{told} in {where}, by LSN",
+        source=f"{what} in {where}, by LSN",
         warnings=tuple(_warnings(busiest)),
     )
 
 
 def _warnings(busiest: Busiest) -> list[str]:
-    said = []
+    found = []
     if busiest.sampled < HOUR * (1 - _MOSTLY):
-        said.append(
+        found.append(
             f"only {format_duration(busiest.sampled)} were sampled and taken as typical of an hour: sample a day that has your peak"
         )
     elif busiest.sampled < _DAY * (1 - _MOSTLY):
-        said.append(
+        found.append(
             f"{format_duration(busiest.sampled)} were sampled: your peak may be at another time of the day, week or month"
         )
     if busiest.in_gaps > _MOSTLY * busiest.seconds:
         gaps, window = format_duration(busiest.in_gaps), format_duration(busiest.seconds)
-        said.append(f"{gaps} of the busiest {window} have no samples: a peak in there is not seen")
+        found.append(f"{gaps} of the busiest {window} have no samples: a peak in there is not seen")
     since, now = busiest.since_start_per_hour, busiest.os_log_written_per_hour
     if since is not None and now is not None and since > _QUIET * now:
-        said.append(
+        found.append(
             f"sampled in a quiet time: since its start the server has written {format_size(since)} of os_log_written an hour on average, "
             f"in these samples {format_size(now)}"
         )
-    return said
+    return found

@@ -1,4 +1,4 @@
-"""Errors of held-out predictions, beside the bounds that were given with them."""
+"""Errors of held-out predictions, with the bounds that were given for them."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def error_rows(found: Sequence[HeldOutPrediction]) -> list[ErrorRow]:
 def _bounded(
     each: HeldOutPrediction, by_others: Mapping[str, Spreads], of_all: Spreads, *, pages_given: bool, by_crash: bool
 ) -> BoundedError:
-    """Return the error beside the bound that `redolab predict` would give. `by_crash`: each crash counts once."""
+    """Return the error with the bound that `redolab predict` would give. `by_crash`: each crash counts once."""
     others = by_others[each.observation.server].of(pages_given=pages_given)
     known = others if each.held_out in others else of_all.of(pages_given=pages_given)
     own = known[each.held_out]
@@ -138,7 +138,7 @@ def _bounded(
 
 
 def errors_table(rows: Sequence[ErrorRow]) -> ReportTable:
-    """Return the errors, with the dirty pages given and not, beside the share above the bound and its width."""
+    """Return the errors, the share above the bound and its width, with the dirty pages given and not."""
     notes = [
         "Errors of predictions of recoveries that the fit has not seen: predicted over measured seconds to ready, less one. Each crash "
         "counts once; of unmeasured storages each family and storage, of servers left out each server, of other machines each machine. "
@@ -169,9 +169,6 @@ def _share(share: tuple[float, float, float]) -> str:
     return "{:.0%} ({:.0%}–{:.0%})".format(*share)
 
 
-_SOME = 4
-
-
 def _is_after(condition: CrashCondition, each: Observation) -> bool:
     return each.condition is condition
 
@@ -183,8 +180,8 @@ _STRATA: Mapping[str, _Selects] = {
     "log of 1G": lambda each: 512 * MIB < each.log_size <= GIB,
     "larger log": lambda each: each.log_size > GIB,
     "one batch": lambda each: each.batches == 1,
-    "2 to 4 batches": lambda each: each.batches is not None and 1 < each.batches <= _SOME,
-    "5 batches and more": lambda each: each.batches is not None and each.batches > _SOME,
+    "2 to 4 batches": lambda each: each.batches is not None and 2 <= each.batches <= 4,
+    "5 batches and more": lambda each: each.batches is not None and each.batches >= 5,
     "virtual disk": lambda each: each.storage == HOME,
     "model of a disk": lambda each: each.storage != HOME,
 }

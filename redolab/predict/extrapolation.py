@@ -16,13 +16,13 @@ BEYOND = 1.05
 
 
 def storage_extrapolation(
-    calibration: Calibration, family: str, learned: CalibratedWorkload, storage: str
+    calibration: Calibration, family: str, fitted: CalibratedWorkload, storage: str
 ) -> HeldOut | None:
     """Return how a prediction for a storage extrapolates from a server under a workload; None if it does not."""
-    if storage in learned.storages:
+    if storage in fitted.storages:
         return None
     kinds, servers = calibration.spreads.kinds, calibration.servers.values()
-    of_family = [learned for each in servers if each.family == family for learned in each.workloads.values()]
+    of_family = [other for each in servers if each.family == family for other in each.workloads.values()]
     if HeldOut.STORAGE in kinds and any(storage in each.storages for each in of_family):
         return HeldOut.STORAGE
     return HeldOut.UNSEEN_STORAGE if HeldOut.UNSEEN_STORAGE in kinds else HeldOut.STORAGE
@@ -46,7 +46,7 @@ def spreads_for(model: Model) -> ByKind:
 
 def is_other_pool(model: Model) -> bool:
     """Return True if no pool like the one asked about was measured."""
-    least, most = model.learned.pools
+    least, most = model.fitted.pools
     return not least / BEYOND <= model.question.pool <= most * BEYOND
 
 
@@ -57,7 +57,7 @@ def widenings(model: Model, log_size: int) -> dict[HeldOut, Spread]:
     if is_other_pool(model):
         ways.append(HeldOut.POOL)
     found = {way: known[way] for way in ways if way in known}
-    largest = model.learned.sure_up_to
+    largest = model.fitted.sure_up_to
     if log_size > largest * BEYOND and HeldOut.LOG_SIZE in known:
         found[HeldOut.LOG_SIZE] = known[HeldOut.LOG_SIZE].at(math.log2(log_size / largest))
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,10 +21,11 @@ from redolab.predict.calibration import (
     other_machines_of,
 )
 from redolab.predict.extrapolation import machine_kind
+from redolab.predict.grouping import by_key
 from redolab.predict.observations import (
     Disks,
-    disk_figures,
     known_disks,
+    measured_disks,
     moments_of,
     observations_of,
     rollback_of,
@@ -41,8 +42,7 @@ from redolab.predict.replicates import Replicates, replicates
 from redolab.predict.server_names import nearest_first
 from redolab.report.labels import server_label
 from redolab.results.alike import Keyed, Keys, keyed_recoveries
-from redolab.results.comparison_key import Alike, Field, grouped
-from redolab.results.storages import storages_of
+from redolab.results.comparison_key import Field, grouped
 from redolab.runs.schema import Session
 from redolab.runs.store import Run
 from redolab.servers.catalogue import server_catalogue
@@ -82,14 +82,12 @@ class FittedRuns:
     """Class of the machines on which all of them were measured."""
     left_out: Sequence[LeftOut]
     replicates: Replicates
-    """Differences between runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class _TrainingSet:
     """Training data of some runs: comparable recoveries on one class of machines."""
 
-    runs: Sequence[Run]
     keys: Keys
     machine: MachineClass
     kept: Sequence[Keyed]
@@ -107,10 +105,7 @@ class _TrainingSet:
     @property
     def subjects(self) -> Mapping[Subject, Sequence[Observation]]:
         """Server and workload → observations that determine its rates."""
-        return {
-            subject: [each for each in self.observations if each.subject == subject]
-            for subject in sorted({each.subject for each in self.observations})
-        }
+        return dict(sorted(by_key(self.observations, lambda each: each.subject).items()))
 
 
 def _training_set(runs: Sequence[Run], machine: str | None) -> _TrainingSet:
@@ -119,18 +114,17 @@ def _training_set(runs: Sequence[Run], machine: str | None) -> _TrainingSet:
     disks = known_disks(keys)
     chosen = _class(machine, [each for each in measured if observations_of([each], disks)])
     kept = _of_one_version([each for each in measured if each.key.machine == chosen])
-    learned_from = {id(each) for each in kept}
+    kept_ids = {id(each) for each in kept}
     observations = _measured_beside_anatomies(observations_of(kept, disks), runs)
     if not observations:
         raise _nothing_to_learn()
     return _TrainingSet(
-        runs=runs,
         keys=keys,
         machine=chosen,
         kept=kept,
         elsewhere=[each for each in measured if each.key.machine != chosen],
         left_out=[
-            *_left_out([each for each in measured if id(each) not in learned_from]),
+            *_left_out([each for each in measured if id(each) not in kept_ids]),
             *_possibly_disturbed(kept, {(each.run, each.crash_name) for each in observations}),
         ],
         observations=observations,
@@ -181,8 +175,14 @@ def fit_runs(
         tables_spread=tables_spread([*training.kept, *on_models]),
         other_machines=other_machines_of(found),
     )
-    replicated = _replicates(training.kept)
-    return FittedRuns(calibration, found, training.observations, training.machine, training.left_out, replicated)
+    return FittedRuns(
+        calibration=calibration,
+        judged=found,
+        observations=training.observations,
+        machine=training.machine,
+        left_out=training.left_out,
+        replicates=_replicates(training.kept),
+    )
 
 
 def rates_of(runs: Sequence[Run], machine: str | None = None) -> Calibration:
@@ -221,7 +221,7 @@ def _rates(
         storages=_storages(training.keys, training.machine),
         servers=servers,
         spreads=Spreads(),
-        runs=tuple(run.name for run in training.runs if run.name in names_of_runs),
+        runs=tuple(run.name for run in training.keys.runs if run.name in names_of_runs),
     )
 
 
@@ -295,19 +295,19 @@ def _nothing_to_learn() -> InvalidInput:
     )
 
 
-def _class(asked: str | None, usable: Sequence[Keyed]) -> MachineClass:
-    """Return the class of machines that is asked for, else the one with the most of these recoveries."""
+def _class(wanted: str | None, usable: Sequence[Keyed]) -> MachineClass:
+    """Return the class of machines whose description has `wanted`, else the one with the most of these recoveries."""
     counts = Counter(each.key.machine for each in usable)
     if not counts:
         raise _nothing_to_learn()
-    if asked is None:
+    if wanted is None:
         return counts.most_common(1)[0][0]
-    named = [each for each in counts if asked.lower() in each.in_words().lower()]
+    named = [each for each in counts if wanted.lower() in each.in_words().lower()]
     if len(named) != 1:
         problem = (
-            f"{len(named)} of the machines of these runs are '{asked}'"
+            f"{len(named)} of the machines of these runs are '{wanted}'"
             if named
-            else f"no machine of these runs is '{asked}'"
+            else f"no machine of these runs is '{wanted}'"
         )
         raise InvalidInput(problem, f"choose from {'; '.join(each.in_words() for each in counts)}")
     return named[0]
@@ -332,12 +332,12 @@ def _left_out(recoveries: Sequence[Keyed]) -> list[LeftOut]:
     return found
 
 
-def _possibly_disturbed(recoveries: Sequence[Keyed], learned_from: Collection[tuple[str, str]]) -> list[LeftOut]:
+def _possibly_disturbed(recoveries: Sequence[Keyed], trained_on: Collection[tuple[str, str]]) -> list[LeftOut]:
     """Return the recoveries that ended well but may have been slowed, of crashes without any recovery to train on."""
     ready = [
         each
         for each in recoveries
-        if each.trial.outcome is Outcome.READY and (each.run, each.image.name) not in learned_from
+        if each.trial.outcome is Outcome.READY and (each.run, each.image.name) not in trained_on
     ]
     kinds = {
         "before the lab recorded what else the machine did": [each for each in ready if each.trial.disturbance is None],
@@ -360,7 +360,7 @@ def _last_session(keys: Keys, machine: MachineClass) -> Session:
 def _replicates(recoveries: Sequence[Keyed]) -> Replicates:
     """Return the differences between runs of equal configurations on one machine, hours or days apart."""
     ready = [
-        (each.key, (each.identity, each.run, each.trial.ready_s))
+        (each, each.trial.ready_s)
         for each in recoveries
         if each.trial.outcome is Outcome.READY
         and each.trial.ready_s is not None
@@ -369,11 +369,8 @@ def _replicates(recoveries: Sequence[Keyed]) -> Replicates:
         # Crashes at random times differ by their time.
         and each.image.spec.kill.moment is None
     ]
-    cells: dict[tuple[Alike, str], list[tuple[str, float]]] = defaultdict(list)
-    for key, measured in grouped(ready).items():
-        for identity, run, seconds in measured:
-            cells[key, identity].append((run, seconds))
-    return replicates(list(cells.values()))
+    cells = by_key(ready, lambda each: (each[0].key, each[0].identity))
+    return replicates([[(each.run, seconds) for each, seconds in cell] for cell in cells.values()])
 
 
 def _family(server: str) -> str:
@@ -384,8 +381,6 @@ def _storages(keys: Keys, machine: MachineClass) -> dict[str, CalibratedStorage]
     """Return every storage that fio measured on machines of that class, with or without recoveries."""
     return {
         record.storage: CalibratedStorage(about=record.about, disk=disk)
-        for run in keys.runs
-        for record in storages_of(run).records
+        for run, record, disk in measured_disks(keys)
         if keys.machine(run, record.session) == machine
-        if record.check is not None and (disk := disk_figures(record.check.got)) is not None
     }

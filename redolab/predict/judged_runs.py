@@ -49,10 +49,10 @@ class JudgedRun(Judgement):
         return _is_elsewhere(self.run)
 
 
-def judged_runs(runs: Sequence[Run], experiment: str = "production") -> list[JudgedRun]:
-    """Return the runs of an experiment among these, each judged by all earlier runs. Raises `LabError`."""
+def judged_runs(runs: Sequence[Run]) -> list[JudgedRun]:
+    """Return the runs of loads that were crashed at random times, each judged by all earlier runs. Raises `LabError`."""
     in_order = sorted(runs, key=lambda run: run.name)
-    places = [place for place, run in enumerate(in_order) if run.record().experiment == experiment]
+    places = [place for place, run in enumerate(in_order) if run.record().experiment == "production"]
     return [_judged(in_order, place) for place in places]
 
 

@@ -11,9 +11,9 @@ from redolab.errors import InvalidInput
 from redolab.predict.asking import model_of
 from redolab.predict.calibration import Calibration
 from redolab.predict.demand import Demand
-from redolab.predict.question import Question
-from redolab.predict.recovery import recovery_at
-from redolab.predict.recovery_time.predict import Prediction
+from redolab.predict.grouping import by_key
+from redolab.predict.question import Model, Question
+from redolab.predict.recovery import Prediction, recovery_at
 from redolab.predict.usual import UsualRecovery, usual_ages, usual_crashes, usual_recovery
 from redolab.report.intervals import median_of_known
 from redolab.report.labels import server_label
@@ -130,20 +130,28 @@ def judged_recoveries(recoveries: Sequence[Keyed], calibration: Calibration) -> 
 
 
 def _predicted(each: Keyed, calibration: Calibration) -> Prediction | None:
-    trial, last = each.trial, each.image.last_sample
-    workloads = calibration.servers[trial.server].workloads if trial.server in calibration.servers else {}
-    workload = each.image.spec.workload
+    server, workload, last = (
+        calibration.servers.get(each.trial.server),
+        each.image.spec.workload,
+        each.image.last_sample,
+    )
+    is_known = server is not None and workload in server.workloads
+    model = _model(each, calibration, workload if is_known else None, last.dirty_pages)
+    return None if model is None else recovery_at(model, each.trial.log_size, last.checkpoint_age or 1)
+
+
+def _model(each: Keyed, calibration: Calibration, workload: str | None, dirty_pages: int | None = None) -> Model | None:
+    """Return the model of a recovery; None if the calibration does not know the server, workload or storage."""
     question = Question(
-        server=trial.server,
-        storage=trial.storage,
-        pool=trial.buffer_pool,
-        workload=workload if workload in workloads else None,
-        dirty_pages=last.dirty_pages,
+        server=each.trial.server,
+        storage=each.trial.storage,
+        pool=each.trial.buffer_pool,
+        workload=workload,
+        dirty_pages=dirty_pages,
         binary_log=each.image.binary_log_bytes or 0,
     )
     try:
-        model = model_of(question, calibration, trial.storage)
-        return recovery_at(model, trial.log_size, last.checkpoint_age or 1)
+        return model_of(question, calibration, each.trial.storage)
     except InvalidInput:
         return None
 
@@ -153,11 +161,6 @@ def strata(judged: Sequence[JudgedRecovery], calibration: Calibration | None = N
 
     With a calibration, each with the recovery planned for a random crash.
     """
-    found: dict[tuple[str, str, str, str], list[JudgedRecovery]] = {}
-    for each in judged:
-        trial = each.keyed.trial
-        key = (each.server, each.keyed.image.spec.workload, trial.storage, format_size(trial.log_size))
-        found.setdefault(key, []).append(each)
     return [
         JudgedStratum(
             recoveries=own,
@@ -167,24 +170,20 @@ def strata(judged: Sequence[JudgedRecovery], calibration: Calibration | None = N
             log=log,
             planned=None if calibration is None else _planned(own[0].keyed, calibration),
         )
-        for (server, workload, storage, log), own in found.items()
+        for (server, workload, storage, log), own in by_key(judged, _stratum).items()
     ]
+
+
+def _stratum(each: JudgedRecovery) -> tuple[str, str, str, str]:
+    trial = each.keyed.trial
+    return each.server, each.keyed.image.spec.workload, trial.storage, format_size(trial.log_size)
 
 
 def _planned(one: Keyed, calibration: Calibration) -> UsualRecovery | None:
     """Return the recovery planned from the checkpoint ages and dirty pages of loads of this kind in the calibration."""
-    trial = one.trial
-    question = Question(
-        server=trial.server,
-        storage=trial.storage,
-        pool=trial.buffer_pool,
-        workload=one.image.spec.workload,
-        binary_log=one.image.binary_log_bytes or 0,
-    )
-    try:
-        model = model_of(question, calibration, trial.storage)
-    except InvalidInput:
+    model = _model(one, calibration, one.image.spec.workload)
+    if model is None:
         return None
     # Only ages are asked for, and the peak redo does not affect them.
     ages = usual_ages(model, Demand(redo_per_hour=math.nan, source=""))
-    return None if ages is None else usual_recovery(usual_crashes(model, trial.log_size, ages), math.inf)
+    return None if ages is None else usual_recovery(usual_crashes(model, one.trial.log_size, ages), math.inf)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from redolab.predict.calibration import Calibration
 from redolab.predict.judging import JudgedRecovery, JudgedStratum, Judgement, strata
-from redolab.predict.recovery_time.predict import Prediction
+from redolab.predict.recovery import Prediction
 from redolab.predict.recovery_time.spread import clopper_pearson
 from redolab.predict.usual import UsualRecovery
 from redolab.report.table import Column, ReportTable, known, number

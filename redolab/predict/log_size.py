@@ -84,7 +84,7 @@ def advise(
     age: Callable[[int], int],
     seconds: Callable[[int], float],
     chance: Callable[[int], float],
-    lost: Callable[[int], Ratio | None] = lambda _: None,
+    lost: Callable[[int], Ratio | None],
 ) -> Advice:
     """Return advice on the `sizes` that a server can have, for a peak of `redo_per_hour` bytes of LSN an hour.
 

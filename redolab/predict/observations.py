@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -13,7 +13,7 @@ import msgspec
 from redolab.crash.records.binary_log_end import EndKind
 from redolab.crash.records.crash import SAME_FILES, CrashImage, CrashSpec
 from redolab.crash.records.recovery import Outcome, RecoveryTrial
-from redolab.disks.figures import MeasuredDisk
+from redolab.disks.figures import StorageRecord
 from redolab.disks.profiles import HOME
 from redolab.errorlog import BINARY_LOG_PART, Phase, Timeline
 from redolab.machine.machine_class import MachineClass
@@ -28,23 +28,10 @@ from redolab.predict.recovery_time.work import Crash
 from redolab.results.alike import Keyed, Keys
 from redolab.results.comparison_key import Field, StorageKey, grouped
 from redolab.results.storages import storages_of
+from redolab.runs.store import Run
 from redolab.servers.dialects import Version, dialect_of, family_of
 from redolab.servers.redo_capacity import PAGE_SIZE
 from redolab.servers.sizes import default_dataset
-
-
-def disk_figures(got: MeasuredDisk) -> DiskRates | None:
-    """Return fio's figures that the model uses; None if fio did not measure all of them."""
-    if got.in_order is None:
-        return None
-    return DiskRates(
-        read_us=got.read.latency_us,
-        write_us=got.write.latency_us,
-        queued_reads_per_s=got.queued_read.per_second,
-        in_order_mb_s=got.in_order.mb_s,
-        sequential_mb_s=got.sequential.mb_s,
-    )
-
 
 _ROWS_ENOUGH = 10_000
 """Fewest rows for a rate of rollback."""
@@ -64,39 +51,47 @@ class Disks:
     on the host, may slow it several times.
     """
 
-    of_machines: Mapping[tuple[MachineClass, str, StorageKey], DiskRates]
-    """Figures by class and id of the machine."""
-    of_classes: Mapping[tuple[MachineClass, StorageKey], DiskRates]
-    """Figures over all runs on machines of the class, each run counting once."""
+    figures: Mapping[tuple[MachineClass, str | None, StorageKey], DiskRates]
+    """Figures by class and id of the machine and by storage; with None for the id, over all machines of the class."""
 
     def of(self, each: Keyed) -> DiskRates | None:
         """Return the figures for a recovery: of its machine, else of its class; None if fio measured neither."""
         machine, storage = each.key.machine, each.key.storage
-        return self.of_machines.get((machine, each.identity, storage), self.of_classes.get((machine, storage)))
+        return self.figures.get((machine, each.identity, storage), self.figures.get((machine, None, storage)))
+
+
+def measured_disks(keys: Keys) -> Iterator[tuple[Run, StorageRecord, DiskRates]]:
+    """Yield run, record and figures of each storage of which fio measured all figures of the model.
+
+    Raises `LabError` if a run cannot be read.
+    """
+    for run in keys.runs:
+        for record in storages_of(run).records:
+            got = None if record.check is None else record.check.got
+            if got is not None and got.in_order is not None:
+                disk = DiskRates(
+                    read_us=got.read.latency_us,
+                    write_us=got.write.latency_us,
+                    queued_reads_per_s=got.queued_read.per_second,
+                    in_order_mb_s=got.in_order.mb_s,
+                    sequential_mb_s=got.sequential.mb_s,
+                )
+                yield run, record, disk
 
 
 def known_disks(keys: Keys) -> Disks:
     """Return the disks of some runs. Raises `LabError` if a run cannot be read."""
-    of_machines: dict[tuple[MachineClass, str, StorageKey], list[DiskRates]] = defaultdict(list)
-    of_classes: dict[tuple[MachineClass, StorageKey], list[DiskRates]] = defaultdict(list)
-    for run in keys.runs:
-        sessions = run.record().sessions
-        for record in storages_of(run).records:
-            if record.check is not None and (disk := disk_figures(record.check.got)) is not None:
-                machine, storage = keys.machine(run, record.session), keys.storage(run, record.storage)
-                of_machines[machine, sessions[record.session].identity, storage].append(disk)
-                of_classes[machine, storage].append(disk)
-    return Disks(
-        {key: _median(found) for key, found in of_machines.items()},
-        {key: _median(found) for key, found in of_classes.items()},
-    )
+    found: dict[tuple[MachineClass, str | None, StorageKey], list[DiskRates]] = defaultdict(list)
+    for run, record, disk in measured_disks(keys):
+        machine, storage = keys.machine(run, record.session), keys.storage(run, record.storage)
+        for identity in (run.record().sessions[record.session].identity, None):
+            found[machine, identity, storage].append(disk)
+    return Disks({key: _median(disks) for key, disks in found.items()})
 
 
-def _median(found: Sequence[DiskRates]) -> DiskRates:
-    figures = [msgspec.structs.astuple(each) for each in found]
-    return DiskRates(
-        **dict(zip(DiskRates.__struct_fields__, map(statistics.median, zip(*figures, strict=True)), strict=True))
-    )
+def _median(disks: Sequence[DiskRates]) -> DiskRates:
+    figures = zip(*map(msgspec.structs.astuple, disks), strict=True)
+    return DiskRates(**dict(zip(DiskRates.__struct_fields__, map(statistics.median, figures), strict=True)))
 
 
 def observations_of(recoveries: Sequence[Keyed], disks: Disks) -> list[Observation]:
@@ -106,18 +101,12 @@ def observations_of(recoveries: Sequence[Keyed], disks: Disks) -> list[Observati
     (docs/recovery.md). They are left out if enough crashes of the server under the workload have a record, and are
     never judged.
     """
-    found = []
-    for each in recoveries:
-        crash, disk = crash_of(each.image), disks.of(each)
-        is_own = not (each.trial.is_disturbed or each.trial.looked_at)
-        if _is_usual(each.image.spec) and is_own and crash is not None and disk is not None:
-            found.append(_observation(each.run, each.trial, each.image, crash, disk))
-    told = [each for each in found if each is not None]
+    found = [each for recovery in recoveries if (each := _observation(recovery, disks)) is not None]
     recorded: dict[Subject, set[str]] = defaultdict(set)
-    for one in told:
-        if one.is_judged:
-            recorded[one.subject].add(one.crash_name)
-    return [each for each in told if each.is_judged or len(recorded[each.subject]) < ENOUGH_CRASHES]
+    for each in found:
+        if each.is_judged:
+            recorded[each.subject].add(each.crash_name)
+    return [each for each in found if each.is_judged or len(recorded[each.subject]) < ENOUGH_CRASHES]
 
 
 def _is_usual(spec: CrashSpec) -> bool:
@@ -138,8 +127,8 @@ def table_rates(recoveries: Sequence[Keyed]) -> Mapping[str, Mapping[str, float]
     Servers and storages without such crashes are left out. All recoveries of a server are of one version.
     """
     return {
-        server: {storage: _each_adds(told) for storage, told in by_storage.items()}
-        for server, by_storage in _tables_told(recoveries).items()
+        server: {storage: _seconds_per_table(added) for storage, added in by_storage.items()}
+        for server, by_storage in _seconds_of_tables(recoveries).items()
     }
 
 
@@ -150,19 +139,19 @@ def tables_spread(recoveries: Sequence[Keyed]) -> Spread | None:
     a slow disk, so a rate from the most tables tends to be too high.
     """
     errors = []
-    for by_storage in _tables_told(recoveries).values():
-        for told in by_storage.values():
-            most = [each for each in told if each.tables == max(other.tables for other in told)]
+    for by_storage in _seconds_of_tables(recoveries).values():
+        for added in by_storage.values():
+            most = [each for each in added if each.tables == max(other.tables for other in added)]
             for each in most:
                 others = [other for other in most if other.crash_name != each.crash_name]
-                expected = each.tables * _each_adds(others) if others else 0.0
+                expected = each.tables * _seconds_per_table(others) if others else 0.0
                 if expected >= _SECONDS_ENOUGH:
                     errors.append((each.crash_name, math.log(max(each.seconds, _LEAST_SECONDS) / expected)))
     return spread_of(errors).at_least(LEAST_SPREAD) if errors else None
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _AddedByTables:
     """Time that tables added to recoveries of one crash, against crashes without them."""
 
     crash_name: str
@@ -171,13 +160,13 @@ class _Told:
     """Median seconds added."""
 
 
-def _tables_told(recoveries: Sequence[Keyed]) -> Mapping[str, Mapping[str, list[_Told]]]:
+def _seconds_of_tables(recoveries: Sequence[Keyed]) -> Mapping[str, Mapping[str, list[_AddedByTables]]]:
     ready = [
         (each.key, (each.trial.storage, each.image, each.trial.ready_s))
         for each in recoveries
         if each.trial.ready_s is not None and not each.trial.settings
     ]
-    found: dict[str, dict[str, list[_Told]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[str, dict[str, list[_AddedByTables]]] = defaultdict(lambda: defaultdict(list))
     for key, measured in grouped(ready, Field.EMPTY_TABLES).items():
         without = [seconds for _, image, seconds in measured if not image.spec.dataset.empty_tables]
         crashes: dict[tuple[str, int], list[float]] = defaultdict(list)
@@ -187,15 +176,15 @@ def _tables_told(recoveries: Sequence[Keyed]) -> Mapping[str, Mapping[str, list[
         if without and crashes:
             storage, *_ = measured[0]
             found[key.server][storage] += [
-                _Told(name, tables, statistics.median(seconds) - statistics.median(without))
+                _AddedByTables(name, tables, statistics.median(seconds) - statistics.median(without))
                 for (name, tables), seconds in crashes.items()
             ]
     return found
 
 
-def _each_adds(told: Sequence[_Told]) -> float:
+def _seconds_per_table(added: Sequence[_AddedByTables]) -> float:
     """Return the seconds for each table, by least squares through 0."""
-    return max(0.0, sum(each.tables * each.seconds for each in told) / sum(each.tables**2 for each in told))
+    return max(0.0, sum(each.tables * each.seconds for each in added) / sum(each.tables**2 for each in added))
 
 
 def binary_log_mb_s(recoveries: Sequence[Keyed], server: str) -> float | None:
@@ -277,17 +266,6 @@ def is_of_several_batches(trial: RecoveryTrial) -> bool:
     return trial.outcome is Outcome.READY and batches is not None and batches > 1
 
 
-def crash_of(image: CrashImage) -> Crash | None:
-    """Return the redo and dirty pages at a crash; None if its server did not report them."""
-    last = image.last_sample
-    if last.checkpoint_age is None or last.dirty_pages is None:
-        return None
-    return Crash(
-        redo=float(last.checkpoint_age),
-        dirty_pages=float(last.dirty_pages),
-    )
-
-
 def moments_of(
     recoveries: Sequence[Keyed], server: str, workload: str
 ) -> Mapping[str, Mapping[int, tuple[float, ...]]]:
@@ -334,14 +312,21 @@ def rollback_of(each: Keyed) -> Rollback | None:
     )
 
 
-def _observation(
-    run: str, trial: RecoveryTrial, image: CrashImage, crash: Crash, disk: DiskRates
-) -> Observation | None:
-    timeline = trial.timeline
-    if trial.ready_s is None or timeline is None or trial.settings:
+def _observation(each: Keyed, disks: Disks) -> Observation | None:
+    """Return a recovery as an observation; None if the model cannot be trained on it.
+
+    The model is not trained on recoveries that did not end well, that something may have slowed, that it has no terms
+    for, or whose redo, dirty pages or disk are unknown.
+    """
+    trial, image, disk = each.trial, each.image, disks.of(each)
+    timeline, last = trial.timeline, image.last_sample
+    if trial.ready_s is None or trial.settings or trial.is_disturbed or trial.looked_at or not _is_usual(image.spec):
         return None
+    if timeline is None or disk is None or last.checkpoint_age is None or last.dirty_pages is None:
+        return None
+    crash = Crash(redo=float(last.checkpoint_age), dirty_pages=float(last.dirty_pages))
     return Observation(
-        run=run,
+        run=each.run,
         server=trial.server,
         family=family_of(trial.version),
         storage=trial.storage,
@@ -378,10 +363,10 @@ def _stretches(ready: float, timeline: Timeline) -> Mapping[frozenset[Part], flo
     """Return the seconds of the parts that the log separates; the time before the server's first line is its start."""
     phases = {time.phase: time.seconds for time in timeline.phases}
     parts = {Part.SCAN: Phase.SCAN, Part.APPLY: Phase.APPLY}
-    told = {frozenset({part}): seconds for part, phase in parts.items() if (seconds := phases[phase]) is not None}
+    found = {frozenset({part}): seconds for part, phase in parts.items() if (seconds := phases[phase]) is not None}
     around = [phases[phase] for phase in (Phase.DISCOVER, Phase.OPEN, Phase.ACCEPT)]
     in_log = timeline.seconds_to_ready
     if in_log is not None and all(seconds is not None for seconds in around):
-        told[frozenset({Part.OTHER})] = max(0.0, ready - in_log) + sum(seconds or 0.0 for seconds in around)
-    untold = frozenset(Part) - frozenset().union(*told)
-    return {**told, untold: max(0.0, ready - sum(told.values()))} if untold else told
+        found[frozenset({Part.OTHER})] = max(0.0, ready - in_log) + sum(seconds or 0.0 for seconds in around)
+    rest = frozenset(Part) - frozenset().union(*found)
+    return {**found, rest: max(0.0, ready - sum(found.values()))} if rest else found

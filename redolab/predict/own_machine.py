@@ -55,7 +55,7 @@ def on_own_machine(found: FittedRuns, known: Calibration) -> Calibration:
             has_own_rates = True
             continue
         factors = scaling((rates[each.workload], each) for each in own)
-        scaled = {workload: _scaled(learnt, factors, own) for workload, learnt in elsewhere.workloads.items()}
+        scaled = {workload: _scaled(fitted, factors, own) for workload, fitted in elsewhere.workloads.items()}
         # Tables were not calibrated; what they add on the model of a disk is the same on each machine.
         of_models = {storage: s for storage, s in elsewhere.seconds_per_table_on.items() if storage != HOME}
         servers[name] = msgspec.structs.replace(
@@ -67,8 +67,7 @@ def on_own_machine(found: FittedRuns, known: Calibration) -> Calibration:
     spreads = calibration.spreads if has_own_rates or not servers else on_its_machine(known).spreads.each(_of_scaled)
     # One set of errors for all servers of the calibration: those of the least certain server.
     spreads = reduce(Spreads.wider, of_crashes, spreads)
-    servers = {name: _borrow_hang_counts(server, known) for name, server in servers.items()}
-    servers = {name: _borrow_binary_log(server, known.servers.get(name)) for name, server in servers.items()}
+    servers = {name: _with_facts_of_others(name, server, known) for name, server in servers.items()}
     return msgspec.structs.replace(calibration, servers=servers, spreads=spreads)
 
 
@@ -79,11 +78,11 @@ def _of_scaled(spreads: ByKind) -> ByKind:
     return {**spreads, HeldOut.LOG_SIZE: spreads[HeldOut.CALIBRATED_LARGER]}
 
 
-def _scaled(learnt: CalibratedWorkload, factors: Scaling, own: Sequence[Observation]) -> CalibratedWorkload:
+def _scaled(fitted: CalibratedWorkload, factors: Scaling, own: Sequence[Observation]) -> CalibratedWorkload:
     """Return a workload's rates scaled to this machine. Its measured range becomes the range measured here."""
     return msgspec.structs.replace(
-        learnt,
-        rates=factors.of(learnt).rates,
+        fitted,
+        rates=factors.of(fitted).rates,
         scaled_by=len(own),
         storages=measured_storages(own),
         log_sizes=spanned(each.log_size for each in own),
@@ -92,20 +91,21 @@ def _scaled(learnt: CalibratedWorkload, factors: Scaling, own: Sequence[Observat
     )
 
 
-def _borrow_hang_counts(server: CalibratedServer, known: Calibration) -> CalibratedServer:
-    """Return the server with the stuck recoveries of all servers with the same recovery code.
+def _with_facts_of_others(name: str, server: CalibratedServer, known: Calibration) -> CalibratedServer:
+    """Return the server with two facts that a few crashes cannot show.
 
-    A few recoveries without a stuck one do not prove that none gets stuck. Others got stuck with pools that a
-    calibration does not try.
+    A few recoveries without a stuck one do not prove that none gets stuck, and a calibration does not try the pools
+    with which others got stuck: add the stuck recoveries of all servers with the same recovery code. A calibration does
+    not measure how fast the server reads its binary log either: take the rate known of the same server.
     """
     code = server.dialect.recovery_code
-    seen = [each.in_several_batches for each in known.servers.values() if each.dialect.recovery_code == code]
-    return msgspec.structs.replace(server, in_several_batches=sum(seen, server.in_several_batches))
-
-
-def _borrow_binary_log(server: CalibratedServer, elsewhere: CalibratedServer | None) -> CalibratedServer:
-    """Return the server with the rate at which it read its binary log elsewhere: a calibration measures none."""
-    return server if elsewhere is None else msgspec.structs.replace(server, binary_log_mb_s=elsewhere.binary_log_mb_s)
+    stuck = [each.in_several_batches for each in known.servers.values() if each.dialect.recovery_code == code]
+    elsewhere = known.servers.get(name, server)
+    return msgspec.structs.replace(
+        server,
+        in_several_batches=sum(stuck, server.in_several_batches),
+        binary_log_mb_s=elsewhere.binary_log_mb_s,
+    )
 
 
 def _left_out(own: Sequence[Observation], rates: Mapping[str, Fitted]) -> Spreads:

@@ -23,7 +23,6 @@ import scipy
 from redolab.errors import InvalidInput, LabError
 from redolab.predict.asking import model_of, slowest_workload
 from redolab.predict.calibration import Calibration
-from redolab.predict.crash import crash_at
 from redolab.predict.errors import ALL_SERVERS, ErrorRow, errors_table
 from redolab.predict.extrapolation import BEYOND, recovery_spread
 from redolab.predict.log_size import SHOWN, possible_sizes
@@ -33,6 +32,7 @@ from redolab.predict.question import Model, Question
 from redolab.predict.recovery import binary_log_seconds
 from redolab.predict.recovery_time.spread import Spread, interval
 from redolab.predict.recovery_time.stuck import THREAD_CLASSES
+from redolab.predict.recovery_time.work import SURE_OF_ONE_BATCH
 from redolab.predict.reservations import reservations_at
 from redolab.predict.stuck import chance_for, reservations_about_stuck
 from redolab.report.labels import server_label
@@ -45,8 +45,8 @@ from redolab.units import GIB, MIB, format_size
 K = TypeVar("K", bound=Hashable)
 
 _WEB = Path(__file__).parent / "web"
-_UPPER_END = 0.95
-"""Quantile at which the 90 % interval ends."""
+_UPPER_BOUND = 0.95
+"""Share of recoveries below the upper bound, stuck ones included."""
 _ANSWER = re.compile(r"^\*\*(.+?)\*\*", re.MULTILINE | re.DOTALL)
 _PICTURE = re.compile(r"!\[.*?\]\((\S+\.svg)\)")
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
@@ -152,12 +152,12 @@ def _workload(
             models[storage] = _model(calibration, server, workload, storage)
         except InvalidInput as error:
             refused[storage] = {"refused": f"{error.problem}: {error.remedy}"}
-    bounds, said = _Numbered[tuple[Spread, ...]](), _Numbered[str]()
+    bounds, sentences = _Numbered[tuple[Spread, ...]](), _Numbered[str]()
     model = _model(calibration, server, workload, calibration.servers[server].workloads[workload].storages[0])
-    learned, crash = model.learned, crash_at(model, int(ages[0]))
-    per_byte = learned.memory.needed(crash) / crash.redo
+    fitted = model.fitted
+    per_byte = fitted.memory.per_byte
     redo, crowding = _grid(list(models.values()), per_byte, ages)
-    least, most = learned.pools
+    least, most = fitted.pools
     sizes = _sizes_of_bounds(model, logs)
     storages = {
         storage: {
@@ -172,7 +172,7 @@ def _workload(
                 bounds.number(tuple(recovery_spread(each.with_pool(pool), size) for size in sizes))
                 for pool in (most, _beyond(most))
             ],
-            "said": [said.number(warning) for warning in each.warnings],
+            "sentences": [sentences.number(warning) for warning in each.warnings],
             "rests": rests_on(each),
         }
         for storage, each in models.items()
@@ -183,13 +183,13 @@ def _workload(
         "per_byte": per_byte,
         "redo": redo,
         "crowding": crowding,
-        "one_batch": learned.memory.needed(crash) / learned.memory.surely_enough(crash),
+        "one_batch": 1 / SURE_OF_ONE_BATCH,
         "measured_pools": [least / BEYOND, most * BEYOND],
         "storages": {storage: storages.get(storage) or refused[storage] for storage in calibration.storages},
         "sizes": sizes,
         "bounds": [[_ends(spread, stuck) for spread in each] for each in bounds.known],
-        **_reservations(model, said),
-        "said": said.known,
+        **_reservations(model, sentences),
+        "sentences": sentences.known,
     }
 
 
@@ -197,7 +197,7 @@ def _ready(model: Model, per_byte: float, redo: float, crowding: float) -> float
     """Return the predicted seconds for so much redo in a buffer pool that it fills `crowding` times."""
     # A whole number of crowding still takes as many batches, whatever rounding does to the pool.
     pool = per_byte * redo / crowding * (1 + _STEP / 100)
-    return model.learned.ready(crash_at(model, int(redo)), pool, model.disk) + binary_log_seconds(model)
+    return model.fitted.ready(model.crash_at(int(redo)), pool, model.disk) + binary_log_seconds(model)
 
 
 def _grid(models: Sequence[Model], per_byte: float, ages: tuple[float, float]) -> tuple[list[float], list[float]]:
@@ -241,11 +241,11 @@ def _grid_points(at: npt.NDArray[np.float64], curves: npt.NDArray[np.float64], w
 
 def _sizes_of_bounds(model: Model, logs: tuple[int, int]) -> list[int]:
     """Return the log sizes between which bounds can be interpolated: they widen from the largest measured log on."""
-    edge = max(logs[0] + 1, int(model.learned.sure_up_to * BEYOND))
+    edge = max(logs[0] + 1, int(model.fitted.sure_up_to * BEYOND))
     if edge >= logs[1]:
         return list(logs)
     sizes = [logs[0], edge, edge + 1, *(int(size) for size in np.geomspace(edge, logs[1], 40).round()[1:])]
-    ends = np.array([interval(1.0, recovery_spread(model, size), 2 * _UPPER_END - 1) for size in sizes])
+    ends = np.array([interval(1.0, recovery_spread(model, size)) for size in sizes])
     return [sizes[place] for place in _grid_points(np.array(sizes, dtype=float), ends.T, _BY_AXIS / 2)]
 
 
@@ -259,34 +259,34 @@ def _beyond(most: int) -> int:
     return 4 * most
 
 
-def _reservations(model: Model, said: _Numbered[str]) -> Mapping[str, object]:
+def _reservations(model: Model, sentences: _Numbered[str]) -> Mapping[str, object]:
     """Return the reservations of `redolab size`, with placeholders for the log, its multiple and the pool.
 
-    From which size on a log is said to be large, and which pools were measured, are beside them.
+    Beside them: the sizes from which on a log is called large.
     """
-    learned = model.learned
-    least, most = learned.log_sizes
-    large, roomy = _beyond(most), _beyond(learned.pools[1])
+    fitted = model.fitted
+    least, most = fitted.log_sizes
+    large, roomy = _beyond(most), _beyond(fitted.pools[1])
 
     def of_sizes(pool: int, size: int) -> list[str]:
-        asked = model.with_pool(pool)
-        found = reservations_at(asked, size)
-        return found[: len(found) - len(reservations_about_stuck(asked, size))]
+        changed = model.with_pool(pool)
+        found = reservations_at(changed, size)
+        return found[: len(found) - len(reservations_about_stuck(changed, size))]
 
-    beyond = of_sizes(learned.pools[1], large)[0]
-    few = (of_sizes(learned.pools[1], min(most, math.ceil(learned.sure_up_to * BEYOND) + 1)) or [""])[0]
+    beyond = of_sizes(fitted.pools[1], large)[0]
+    few = (of_sizes(fitted.pools[1], min(most, math.ceil(fitted.sure_up_to * BEYOND) + 1)) or [""])[0]
     other_pool = of_sizes(roomy, least)[-1]
     beyond = beyond.replace(format_size(large), "{log}", 1)
     crowded = model.with_pool(SMALLEST_POOL)
     return {
-        "few_from": learned.sure_up_to * BEYOND,
+        "few_from": fitted.sure_up_to * BEYOND,
         "beyond_from": most * BEYOND,
         "largest": most,
-        "few": said.number(few),
-        "beyond": said.number(re.sub(r"is [\d.]+ times", "is {times} times", beyond)),
-        "other_pool": said.number(other_pool.replace(f"not {format_size(roomy)}", "not {pool}")),
+        "few": sentences.number(few),
+        "beyond": sentences.number(re.sub(r"is [\d.]+ times", "is {times} times", beyond)),
+        "other_pool": sentences.number(other_pool.replace(f"not {format_size(roomy)}", "not {pool}")),
         "stuck": [
-            [said.number(each) for each in reservations_about_stuck(crowded.with_read_threads(threads), most)]
+            [sentences.number(each) for each in reservations_about_stuck(crowded.with_read_threads(threads), most)]
             for threads in THREAD_CLASSES
         ],
     }
@@ -317,10 +317,10 @@ def _ends(spread: Spread, stuck: tuple[float, ...]) -> tuple[float | None, ...]:
     """
     within: list[float | None] = []
     for chance in stuck:
-        share = _UPPER_END / (1 - chance) if chance < 1 else 1.0
+        share = _UPPER_BOUND / (1 - chance) if chance < 1 else 1.0
         reach = None if share >= 1 else float(scipy.stats.t.ppf(share, max(1, spread.count)))
         within.append(None if reach is None else _rounded(math.exp(reach * spread.scale_above)))
-    return *(_rounded(end) for end in interval(1.0, spread, 2 * _UPPER_END - 1)), *within
+    return *map(_rounded, interval(1.0, spread)), *within
 
 
 def _rounded(value: float) -> float:
@@ -335,13 +335,13 @@ def _lines(dialect: Dialect) -> Mapping[str, object]:
     def with_places(text: str) -> str:
         return re.sub(r"\d{9,}", lambda match: places.get(match[0], match[0]), text)
 
-    def told(is_enough: bool) -> list[Lines]:
+    def lines(is_enough: bool) -> list[Lines]:
         return [
             msgspec.structs.replace(each, lines=tuple(with_places(line) for line in each.lines))
             for each in templates(dialect, size, is_enough=is_enough)
         ]
 
-    return {"start_timeout_s": dialect.start_timeout.least_s, "enough": told(True), "raised": told(False)}
+    return {"start_timeout_s": dialect.start_timeout.least_s, "enough": lines(True), "raised": lines(False)}
 
 
 def _section(path: Path) -> Section | None:

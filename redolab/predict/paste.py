@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from redolab.predict.recovery_time.predict import Prediction
+from redolab.predict.recovery import Prediction
 from redolab.servers.dialects import Dialect, StartTimeout
 from redolab.units import format_duration, format_size
 
@@ -31,13 +31,8 @@ class Lines(msgspec.Struct, frozen=True, kw_only=True):
 
     def filled(self, values: Mapping[str, str]) -> Lines:
         """Return the lines with values in place of `{name}`."""
-
-        def fill(text: str) -> str:
-            for name, value in values.items():
-                text = text.replace(f"{{{name}}}", value)
-            return text
-
-        return Lines(where=fill(self.where), lines=tuple(fill(line) for line in self.lines), why=fill(self.why))
+        lines = tuple(line.format_map(values) for line in self.lines)
+        return Lines(where=self.where.format_map(values), lines=lines, why=self.why.format_map(values))
 
 
 def lines_for(dialect: Dialect, log_size: int, prediction: Prediction) -> tuple[Lines, ...]:

@@ -7,16 +7,14 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from rich.console import Console
 
-from redolab.predict.crash import check_log, work_at, worst_age
-from redolab.predict.question import Model
+from redolab.predict.question import Model, Until
 from redolab.predict.recovery import recovery_at, rollback_seconds
-from redolab.predict.recovery_time.predict import Until
 from redolab.predict.recovery_time.stuck import ChanceOfStuck
 from redolab.predict.recovery_time.terms import Part
 from redolab.predict.reservations import reservations_at, span
 from redolab.predict.stuck import chance_for
 from redolab.predict.why import Why, why
-from redolab.report.table import Column, ReportTable
+from redolab.report.table import Column, ReportTable, print_lines
 from redolab.units import format_duration, format_size
 
 
@@ -64,9 +62,9 @@ def predicted(model: Model, log_size: int, age: int | None) -> Predicted:
 
     Raises `InvalidInput` if it is impossible.
     """
-    check_log(model, log_size, age)
-    redo = worst_age(model, log_size) if age is None else age
-    found, work = recovery_at(model.until(Until.READY), log_size, redo), work_at(model, redo)
+    model.check_log(log_size, age)
+    redo = model.worst_age(log_size) if age is None else age
+    found, work = recovery_at(model.until(Until.READY), log_size, redo), model.work_at(redo)
     rollback = rollback_seconds(model)
     whole = None if rollback is None else recovery_at(model.until(Until.ROLLED_BACK), log_size, redo)
     return Predicted(
@@ -98,19 +96,18 @@ def predicted(model: Model, log_size: int, age: int | None) -> Predicted:
 
 def evidence(model: Model) -> str:
     """Return a description of the data behind every prediction of a model."""
-    learnt, made = model.learned, model.calibration
-    scaled = f" of the project's, scaled by {learnt.scaled_by} recoveries here," if learnt.scaled_by else ""
+    fitted, made = model.fitted, model.calibration
+    scaled = f" of the project's, scaled by {fitted.scaled_by} recoveries here," if fitted.scaled_by else ""
     return (
-        f"{learnt.recoveries} recoveries of {learnt.crashes} crashes of {model.measured_as} ({model.server.version}){scaled} under "
-        f"{model.workload}, logs of {span(learnt.log_sizes)}, on {', '.join(learnt.storages)}, measured by {made.made:%Y-%m-%d} on "
+        f"{fitted.recoveries} recoveries of {fitted.crashes} crashes of {model.measured_as} ({model.server.version}){scaled} under "
+        f"{model.workload}, logs of {span(fitted.log_sizes)}, on {', '.join(fitted.storages)}, measured by {made.made:%Y-%m-%d} on "
         f"{made.machine.in_words()}"
     )
 
 
 def show_predicted(console: Console, found: Predicted) -> None:
     """Print the prediction for people: the answer, its parts, its data."""
-    for line in in_words(found):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    print_lines(console, in_words(found))
     parts = [(str(part), seconds) for part, seconds in found.parts_s.items()]
     columns = [
         Column[tuple[str, float]]("part", lambda row: row[0]),

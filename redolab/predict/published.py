@@ -1,4 +1,4 @@
-"""Published recoveries beside ours, from the server's notice of the crash to the end of rollback."""
+"""Published recoveries and ours, from the server's notice of the crash to the end of rollback."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from redolab.results.comparison_key import grouped
 from redolab.runs.store import Run
 from redolab.units import GIB, format_duration, format_size
 
-LOG_SIZE = 8 * GIB
+_LOG_SIZE = 8 * GIB
 """Bytes of the redo log of the published recoveries."""
 
 
@@ -34,16 +34,10 @@ class ComparedRecovery:
     machine: str = ""
 
 
-_BULK = (
-    "Ours: a redo log of 8G filled by bulk-update, on the machine of these pages. Both from the line with which the server notes "
-    "the crash to the end of rollback: other redo, other hardware, the same definition."
-)
+def published_beside_ours(runs: Sequence[Run]) -> ReportTable:
+    """Return the published recoveries, then those of these runs with a log of the same size.
 
-
-def published_beside_ours(runs: Sequence[Run], *, ours: str = _BULK, smallest: int = LOG_SIZE) -> ReportTable:
-    """Return the published recoveries, then those of these runs with a log of at least `smallest` bytes.
-
-    `ours` is the note on the latter. Raises `LabError` if a run cannot be read.
+    Raises `LabError` if a run cannot be read.
     """
     known = tomllib.loads((PROJECT.published / "recovery-2010.toml").read_text())
     rows = [
@@ -52,7 +46,7 @@ def published_beside_ours(runs: Sequence[Run], *, ours: str = _BULK, smallest: i
         )
         for crash in known["crash"]
     ]
-    rows += _ours(runs, smallest)
+    rows += _ours(runs)
     several = len({row.machine for row in rows if row.machine}) > 1
     columns = [
         Column[ComparedRecovery]("", lambda row: row.source),
@@ -66,16 +60,17 @@ def published_beside_ours(runs: Sequence[Run], *, ours: str = _BULK, smallest: i
     ]
     notes = [
         f"Published: {known['source']}; tpcc with 1,000 warehouses, a redo log of 8G, by the stamps in its error logs (2010).",
-        ours,
+        "Ours: a redo log of 8G filled by bulk-update, on the machine of these pages. Both from the line with which the server notes "
+        "the crash to the end of rollback: other redo, other hardware, the same definition.",
     ]
     return ReportTable.of("Published figures beside ours", rows, columns, notes)
 
 
-def _ours(runs: Sequence[Run], smallest: int) -> list[ComparedRecovery]:
-    told = [
+def _ours(runs: Sequence[Run]) -> list[ComparedRecovery]:
+    measured = [
         (each.key, (each.trial, seconds))
         for each in keyed_recoveries(runs)
-        if smallest <= each.trial.log_size <= LOG_SIZE
+        if each.trial.log_size == _LOG_SIZE
         if each.trial.outcome is Outcome.READY and not each.trial.settings and each.trial.timeline is not None
         if (seconds := _from_the_crash_noted(each.trial.timeline)) is not None
     ]
@@ -86,11 +81,11 @@ def _ours(runs: Sequence[Run], smallest: int) -> list[ComparedRecovery]:
             storage=first.storage,
             log=format_size(first.log_size),
             pool=format_size(first.buffer_pool),
-            seconds=[seconds for _, seconds in measured],
+            seconds=[seconds for _, seconds in of_key],
             machine=key.machine.in_words(),
         )
-        for key, measured in grouped(told).items()
-        for first in (measured[0][0],)
+        for key, of_key in grouped(measured).items()
+        for first in (of_key[0][0],)
     ]
 
 

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
+from redolab.errors import InvalidInput
 from redolab.predict.calibration import CalibratedServer, CalibratedWorkload, Calibration
 from redolab.predict.recovery_time.held_out import HeldOut
-from redolab.predict.recovery_time.predict import Until
 from redolab.predict.recovery_time.terms import DiskRates
+from redolab.predict.recovery_time.work import Crash, Work
 from redolab.servers.dialects import LARGEST_BINARY_LOG, Dialect
+from redolab.units import format_size
+
+
+class Until(StrEnum):
+    """The event that counts as the end of a recovery."""
+
+    READY = "ready"
+    """The server answers; uncommitted transactions may still be rolled back in the background."""
+    ROLLED_BACK = "rolled-back"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +55,7 @@ class Model:
     disk: DiskRates
     storage: str
     workload: str
-    learned: CalibratedWorkload
+    fitted: CalibratedWorkload
     extrapolations: tuple[HeldOut, ...]
     """Ways in which every prediction extrapolates beyond the measurements."""
     warnings: tuple[str, ...]
@@ -72,3 +83,40 @@ class Model:
     def with_pool(self, pool: int) -> Model:
         """Return the model with another buffer pool, in bytes."""
         return replace(self, question=replace(self.question, pool=pool))
+
+    def worst_age(self, log_size: int) -> int:
+        """Return the checkpoint age in bytes at which statements wait; no load gets beyond it."""
+        return self.dialect.capacity(self.dialect.layout(log_size)).hard_limit
+
+    def check_log(self, log_size: int, age: int | None = None) -> None:
+        """Raise `InvalidInput` for a log that the server cannot have, or for more redo than the log can hold."""
+        least, most = self.dialect.smallest_log, self.dialect.largest_log
+        if not least <= log_size <= most:
+            raise InvalidInput(
+                f"{self.question.server} cannot have a redo log of {format_size(log_size)}",
+                f"it takes {format_size(least)} to {format_size(most)}",
+            )
+        hard_limit = self.worst_age(log_size)
+        if age is not None and not 0 < age <= hard_limit:
+            raise InvalidInput(
+                f"a checkpoint age of {format_size(age)} cannot be with a redo log of {format_size(log_size)}",
+                f"statements wait at {format_size(hard_limit)}",
+            )
+
+    def crash_at(self, age: int) -> Crash:
+        """Return a crash at that checkpoint age in bytes, with the dirty pages given or typical of the workload."""
+        pages = self.question.dirty_pages
+        # More than the pool holds is possible: recovery also reads pages that were written back since the checkpoint.
+        return Crash(redo=age, dirty_pages=self.fitted.dirty_pages.at(age) if pages is None else float(pages))
+
+    def work_at(self, age: int) -> Work:
+        """Return the work of a recovery after a crash at that age."""
+        return self.fitted.work(self.crash_at(age), self.question.pool)
+
+    def one_batch(self, log_size: int) -> int:
+        """Return the bytes of the buffer pool that certainly hold all redo of the worst crash at once."""
+        return int(self.fitted.memory.surely_enough(self.crash_at(self.worst_age(log_size))))
+
+    def may_take_batches(self, age: int) -> bool:
+        """Return True if a recovery after a crash at that age may take more than one batch."""
+        return self.fitted.memory.surely_enough(self.crash_at(age)) > self.question.pool

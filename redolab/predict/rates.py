@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 from redolab.disks.profiles import HOME
 from redolab.predict.calibration import Calibration
-from redolab.predict.recovery_time.rollback import RollbackRate
 from redolab.predict.recovery_time.spread import interval
 from redolab.predict.recovery_time.terms import TERMS
 from redolab.report.labels import server_label
@@ -36,7 +35,10 @@ def _rollbacks(calibration: Calibration) -> list[ReportTable]:
         return []
 
     def of_storage(storage: str) -> Column[str]:
-        return Column(storage, lambda name: known(servers[name].rollback_on.get(storage), _rows_a_second), right=True)
+        def rows_a_second(name: str) -> str:
+            return known(servers[name].rollback_on.get(storage), lambda rate: f"{rate.rows_per_s:,.0f}")
+
+        return Column(storage, rows_a_second, right=True)
 
     columns = [
         Column[str]("rows a second", lambda name: server_label(name, servers[name].version)),
@@ -47,10 +49,6 @@ def _rollbacks(calibration: Calibration) -> list[ReportTable]:
         f"Medians of crashes, of rollbacks of up to {most:,} rows in the order of the primary key. {_upper_ends(calibration)}"
     ]
     return [ReportTable.of("Rollback", list(servers), columns, notes)]
-
-
-def _rows_a_second(rate: RollbackRate) -> str:
-    return f"{rate.rows_per_s:,.0f}"
 
 
 def _upper_ends(calibration: Calibration) -> str:
@@ -68,16 +66,16 @@ def _upper_ends(calibration: Calibration) -> str:
 
 def _rates_of(calibration: Calibration, workload: str) -> ReportTable:
     servers = {name: each for name, each in calibration.servers.items() if workload in each.workloads}
-    learnt = [each.workloads[workload] for each in servers.values()]
+    fits = [each.workloads[workload] for each in servers.values()]
     of_tables = [_THOUSAND * each.seconds_per_table_on.get(HOME, 0.0) for each in servers.values()]
     rows: list[_Row] = [
-        ("memory", "pool for a byte of redo, bytes", [each.memory.per_byte for each in learnt]),
-        ("memory", "pages for each dirty page", [each.memory.pages_per_dirty_page for each in learnt]),
-        ("memory", "repetition in batches, power", [each.memory.repetition for each in learnt]),
+        ("memory", "pool for a byte of redo, bytes", [each.memory.per_byte for each in fits]),
+        ("memory", "pages for each dirty page", [each.memory.pages_per_dirty_page for each in fits]),
+        ("memory", "repetition in batches, power", [each.memory.repetition for each in fits]),
         *(
-            (str(term.part), f"{term.about}, {term.unit}", [each.rates.get(term.name) for each in learnt])
+            (str(term.part), f"{term.about}, {term.unit}", [each.rates.get(term.name) for each in fits])
             for term in TERMS
-            if any(term.name in each.rates for each in learnt)
+            if any(term.name in each.rates for each in fits)
         ),
         ("other", "a table, ms", of_tables),
     ]

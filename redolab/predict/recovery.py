@@ -2,29 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from redolab.predict.crash import crash_at, may_take_batches, worst_age
 from redolab.predict.extrapolation import recovery_spread, rollback_spread, tables_spread
-from redolab.predict.question import Model
+from redolab.predict.question import Model, Until
 from redolab.predict.recovery_time.moments import PossibleCrash
-from redolab.predict.recovery_time.predict import Prediction, Until
 from redolab.predict.recovery_time.rollback import RollbackRate, slowest_of_family
-from redolab.predict.recovery_time.spread import Spread, spread_of_sum
+from redolab.predict.recovery_time.spread import Spread, interval, spread_of_sum
 from redolab.predict.recovery_time.terms import Part
 from redolab.predict.stuck import chance_for
 
 _MEGABYTE = 1e6
 
 
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Predicted seconds to the chosen end, and their error."""
+
+    parts: Mapping[Part, float]
+    """Seconds of the parts of the time to ready."""
+    rollback: float
+    """Seconds of rollback after that; 0 if the end is ready."""
+    spread: Spread
+    """Prediction error of `seconds`."""
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all parts and the rollback."""
+        return sum(self.parts.values()) + self.rollback
+
+    @property
+    def half(self) -> tuple[float, float]:
+        """Seconds between which half of such recoveries are expected."""
+        return interval(self.seconds, self.spread, 0.5)
+
+    @property
+    def ninety(self) -> tuple[float, float]:
+        """Seconds between which nine tenths of such recoveries are expected."""
+        return interval(self.seconds, self.spread)
+
+
 def recovery_at(model: Model, log_size: int, age: int | None = None) -> Prediction:
     """Return the recovery after a crash at a checkpoint age, to the chosen end; by default the worst crash."""
-    return _recovery(model, worst_age(model, log_size) if age is None else age, recovery_spread(model, log_size))
+    return _recovery(model, model.worst_age(log_size) if age is None else age, recovery_spread(model, log_size))
 
 
 def _recovery(model: Model, age: int, of_recovery: Spread) -> Prediction:
     """Return the recovery after a crash at a checkpoint age, with the given error of the seconds to ready."""
-    parts = model.learned.parts(crash_at(model, age), model.question.pool, model.disk)
+    parts = model.fitted.parts(model.crash_at(age), model.question.pool, model.disk)
     summed = [(sum(parts.values()), of_recovery)]
     of_tables = (model.question.tables or 0) * model.server.seconds_per_table_on.get(model.storage, 0.0)
     if of_tables:
@@ -41,12 +67,12 @@ def _recovery(model: Model, age: int, of_recovery: Spread) -> Prediction:
 
 def crashes_at(model: Model, log_size: int, ages: Sequence[int]) -> list[PossibleCrash]:
     """Return crashes with a log of that size at these checkpoint ages in bytes, all equally likely."""
-    chance, crashes = chance_for(model), []
-    of_recovery = recovery_spread(model, log_size)
+    chance, of_recovery = chance_for(model), recovery_spread(model, log_size)
+    crashes = []
     for age in ages:
-        stuck = 0.0 if chance is None or not may_take_batches(model, age) else chance.mean
+        stuck = 0.0 if chance is None or not model.may_take_batches(age) else chance.mean
         expected = _recovery(model, age, of_recovery)
-        crashes.append(PossibleCrash(1.0, expected.seconds, expected.spread, stuck))
+        crashes.append(PossibleCrash(expected.seconds, expected.spread, stuck))
     return crashes
 
 

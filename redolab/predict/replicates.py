@@ -6,6 +6,9 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
+
+from redolab.predict.grouping import by_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +43,14 @@ def replicates(cells: Sequence[Sequence[tuple[str, float]]]) -> Replicates:
     One-way random effects within each configuration, pooled by degrees of freedom (Searle, Casella and McCulloch,
     Variance Components, 3.6). The means of runs differ by the deviation of recoveries too, which is subtracted.
     """
-    by_run = [_by_run(cell) for cell in cells]
+    by_run = [_logarithms(cell) for cell in cells]
     within_squares = sum(_squares(times) for cell in by_run for times in cell.values())
     within_freedom = sum(len(times) - 1 for cell in by_run for times in cell.values())
-    within = within_squares / within_freedom if within_freedom else None
+    variance = within_squares / within_freedom if within_freedom else None
+    within = None if variance is None else math.sqrt(variance)
     repeated = [cell for cell in by_run if len(cell) > 1]
     if not repeated:
-        return Replicates(None, None if within is None else math.sqrt(within), 0, 0, 0)
+        return Replicates(None, within, 0, 0, 0)
     freedom = sum(len(cell) - 1 for cell in repeated)
     squares, weight = 0.0, 0.0
     for cell in repeated:
@@ -54,18 +58,13 @@ def replicates(cells: Sequence[Sequence[tuple[str, float]]]) -> Replicates:
         mean = statistics.fmean(times)
         squares += sum(len(of_run) * (statistics.fmean(of_run) - mean) ** 2 for of_run in cell.values())
         weight += len(times) - sum(len(of_run) ** 2 for of_run in cell.values()) / len(times)
-    between = max(0.0, squares - freedom * (within or 0.0)) / weight
-    runs = {run for cell in repeated for run in cell}
-    return Replicates(
-        math.sqrt(between), None if within is None else math.sqrt(within), len(repeated), len(runs), freedom
-    )
+    between = math.sqrt(max(0.0, squares - freedom * (variance or 0.0)) / weight)
+    return Replicates(between, within, len(repeated), len({run for cell in repeated for run in cell}), freedom)
 
 
-def _by_run(cell: Sequence[tuple[str, float]]) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
-    for run, seconds in cell:
-        found.setdefault(run, []).append(math.log(seconds))
-    return found
+def _logarithms(cell: Sequence[tuple[str, float]]) -> dict[str, list[float]]:
+    """Return run → logarithms of its seconds."""
+    return {run: [math.log(seconds) for _, seconds in of_run] for run, of_run in by_key(cell, itemgetter(0)).items()}
 
 
 def _squares(times: Sequence[float]) -> float:

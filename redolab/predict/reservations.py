@@ -10,7 +10,7 @@ from redolab.predict.extrapolation import BEYOND, is_other_pool, machine_extrapo
 from redolab.predict.question import Model, Question
 from redolab.predict.recovery import rollback_rate
 from redolab.predict.recovery_time.held_out import HeldOut
-from redolab.predict.server_names import NAME, is_alike
+from redolab.predict.server_names import NAME, recovers_equally
 from redolab.predict.stuck import reservations_about_stuck
 from redolab.servers.dialects import Version, later_differ
 from redolab.units import format_duration, format_size
@@ -21,9 +21,9 @@ _STALE = timedelta(days=365)
 def reservations_of(model: Model) -> list[str]:
     """Return reservations about every prediction for the asked version on the asked storage."""
     calibration, question, storage = model.calibration, model.question, model.storage
-    said = _of_version(model)
+    found = _of_version(model)
     if {HeldOut.STORAGE, HeldOut.UNSEEN_STORAGE} & set(model.extrapolations):
-        said.append(
+        found.append(
             f"no recovery of {model.measured_as} on {storage} was measured under {model.workload}: it is predicted from the figures of the "
             "disk"
         )
@@ -33,37 +33,39 @@ def reservations_of(model: Model) -> list[str]:
             for each in sorted(one.times[to_machine] for one in calibration.other_machines if to_machine in one.times)
         )
         not_for = ", not for a slower disk than the project's own" if storage == HOME else ""
-        said.append(
+        found.append(
             f"calibrated on redolab's machines, not on yours: recoveries of machines left out took {times} times as long as predicted, and "
             f"the upper end allows for that{not_for} ('make experiment calibrate SERVER={model.measured_as}' on yours makes it narrower)"
         )
     if datetime.now(UTC) - calibration.made > _STALE:
-        said.append(f"the calibration is of {calibration.made:%Y-%m-%d}: servers, kernel and disk may be others by now")
+        found.append(
+            f"the calibration is of {calibration.made:%Y-%m-%d}: servers, kernel and disk may be others by now"
+        )
     if question.tables is not None and storage not in model.server.seconds_per_table_on:
         known = "".join(
             f"; on {name} {question.tables:,} add {format_duration(question.tables * seconds)}"
             for name, seconds in model.server.seconds_per_table_on.items()
         )
-        said.append(
+        found.append(
             f"what a table adds to a recovery of {model.measured_as} on {storage} was not measured: its time is left out{known}"
         )
     if model.binary_log and model.server.binary_log_mb_s is None:
-        said.append(f"how fast {model.measured_as} reads its binary log was not measured: its time is left out")
-    return [*said, *_of_rollback(model, question)]
+        found.append(f"how fast {model.measured_as} reads its binary log was not measured: its time is left out")
+    return [*found, *_of_rollback(model, question)]
 
 
 def reservations_at(model: Model, log_size: int) -> list[str]:
     """Return sentences on how far the log size or the pool lies beyond the measured range."""
-    said = []
-    _, most = model.learned.log_sizes
+    found = []
+    _, most = model.fitted.log_sizes
     if log_size > most * BEYOND:
         times = f"{log_size / most:.1f}".removesuffix(".0")
-        said.append(f"{format_size(log_size)} is {times} times the largest log measured, {format_size(most)}")
-    elif log_size > model.learned.sure_up_to * BEYOND:
-        said.append(f"few crashes with logs of more than {format_size(model.learned.sure_up_to)} were measured")
+        found.append(f"{format_size(log_size)} is {times} times the largest log measured, {format_size(most)}")
+    elif log_size > model.fitted.sure_up_to * BEYOND:
+        found.append(f"few crashes with logs of more than {format_size(model.fitted.sure_up_to)} were measured")
     if is_other_pool(model):
-        said.append(f"pools of {span(model.learned.pools)} were measured, not {format_size(model.question.pool)}")
-    return [*said, *reservations_about_stuck(model, log_size)]
+        found.append(f"pools of {span(model.fitted.pools)} were measured, not {format_size(model.question.pool)}")
+    return [*found, *reservations_about_stuck(model, log_size)]
 
 
 def span(sizes: Iterable[int]) -> str:
@@ -74,17 +76,17 @@ def span(sizes: Iterable[int]) -> str:
 
 def _of_version(model: Model) -> list[str]:
     """Return sentences if the asked version is not the measured one, or may not be the user's."""
-    asked, version, measured, said = model.question.server, model.dialect.version, model.server.version, []
-    if model.measured_as != asked and not is_alike(model.dialect, model.server.dialect):
-        said.append(f"{asked} was not measured: the rates are those of {model.measured_as} ({measured})")
+    asked, version, measured, found = model.question.server, model.dialect.version, model.server.version, []
+    if model.measured_as != asked and not recovers_equally(model.dialect, model.server.dialect):
+        found.append(f"{asked} was not measured: the rates are those of {model.measured_as} ({measured})")
     elif version.patch and str(version) != str(Version.parse(measured)):
-        said.append(f"measured was {measured}, not {version}")
+        found.append(f"measured was {measured}, not {version}")
     named = NAME.fullmatch(asked)
     if named is not None and named[2].count(".") == 1 and later_differ(model.dialect.family, version):
-        said.append(
+        found.append(
             f"{asked} is {version} here, and later ones recover, or are resized, in other ways: give yours in full"
         )
-    return said
+    return found
 
 
 def _of_rollback(model: Model, question: Question) -> list[str]:
@@ -94,15 +96,15 @@ def _of_rollback(model: Model, question: Question) -> list[str]:
     rate = rollback_rate(model)
     if rate is None:
         return [f"no large rollback {there} was measured: its time is left out"]
-    said = []
+    found = []
     if model.storage not in model.server.rollback_on:
-        said.append(f"no large rollback {there} was measured: taken is the slowest of its family")
+        found.append(f"no large rollback {there} was measured: taken is the slowest of its family")
     if rows > rate.most_rows * BEYOND:
-        said.append(
+        found.append(
             f"a rollback of {rows:,} rows is beyond those measured there, up to {rate.most_rows:,} rows in the order of the primary "
             "key: one whose pages do not fit into the pool takes longer for each row, and the interval does not allow for it"
         )
-    return said
+    return found
 
 
 def _listed(words: Iterable[str]) -> str:

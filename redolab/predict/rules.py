@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 import msgspec
 
@@ -12,15 +13,23 @@ from redolab.project import PROJECT
 from redolab.servers.dialects import Version
 from redolab.units import GIB, parse_size
 
-_FILE = "size-rules.toml"
+
+class RuleInput(StrEnum):
+    """Quantity that the size of a rule follows from."""
+
+    PEAK = "peak redo"
+    POOL = "pool"
+    CPUS = "CPUs"
+    MEMORY = "memory"
+    MEAN = "mean of os_log_written"
+    HOURS = "hours of os_log_written"
 
 
 class SizeRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A published rule."""
 
     name: str
-    by: str
-    """Quantity that the size follows from: a key of `_SIZES`."""
+    by: RuleInput
     servers: tuple[str, ...]
     """Families that the rule is for."""
     source: str
@@ -61,58 +70,41 @@ class ServerFacts:
 
 def published_rules() -> Sequence[SizeRule]:
     """Return the rules of the file."""
-
-    class _File(msgspec.Struct, forbid_unknown_fields=True):
-        rule: tuple[SizeRule, ...]
-
-    return msgspec.toml.decode((PROJECT.published / _FILE).read_bytes(), type=_File).rule
+    content = (PROJECT.published / "size-rules.toml").read_bytes()
+    return msgspec.toml.decode(content, type=dict[str, tuple[SizeRule, ...]])["rule"]
 
 
 def size_by(rule: SizeRule, facts: ServerFacts) -> int | None:
     """Return the bytes that a rule asks for; None if its input is not known."""
-    size = _SIZES[rule.by](rule, facts)
+    size = _size(rule, facts)
     return None if size is None else round(min(max(size, parse_size(rule.least)), parse_size(rule.most)))
 
 
-def _of_peak(_: SizeRule, facts: ServerFacts) -> float | None:
-    return facts.holds_an_hour
+def _size(rule: SizeRule, facts: ServerFacts) -> float | None:
+    """Return the bytes that a rule asks for, without its limits."""
+    match rule.by:
+        case RuleInput.PEAK:
+            return facts.holds_an_hour
+        case RuleInput.POOL:
+            return rule.share * facts.pool
+        case RuleInput.CPUS:
+            return None if facts.cpus is None else rule.gb_per_cpu * facts.cpus * GIB
+        case RuleInput.MEMORY:
+            return None if facts.memory is None else _by_memory(facts.memory / GIB) * GIB
+        case RuleInput.MEAN:
+            return _power_of_two(facts.os_log_written / GIB) * GIB if facts.os_log_written else None
+        case RuleInput.HOURS:
+            return facts.os_log_written_hours
 
 
-def _of_pool(rule: SizeRule, facts: ServerFacts) -> float | None:
-    return rule.share * facts.pool
-
-
-def _of_cpus(rule: SizeRule, facts: ServerFacts) -> float | None:
-    return None if facts.cpus is None else rule.gb_per_cpu * facts.cpus * GIB
-
-
-def _of_memory(_: SizeRule, facts: ServerFacts) -> float | None:
-    """Return the log files of worklog 12300, by the pool that the server sets for itself."""
-    if facts.memory is None:
-        return None
-    memory = facts.memory / GIB
+def _by_memory(memory: float) -> float:
+    """Return the GiB of log files by worklog 12300, which follow from the pool that the server sets for itself."""
     pool = memory * 0.75 if memory > 4 else memory * 0.5 if memory >= 1 else 0.125
     if pool < 8:
-        return max(2, round(pool)) * GIB / 2
-    return (round(0.75 * pool) if pool <= 128 else 128) * GIB
+        return max(2, round(pool)) / 2
+    return round(0.75 * pool) if pool <= 128 else 128
 
 
-def _of_mean(_: SizeRule, facts: ServerFacts) -> float | None:
-    """Return an hour at the mean rate of os_log_written, rounded up to a power of two of GB."""
-    if not facts.os_log_written:
-        return None
-    return float(2 ** math.ceil(math.log2(max(1.0, facts.os_log_written / GIB))) * GIB)
-
-
-def _of_hours(_: SizeRule, facts: ServerFacts) -> float | None:
-    return facts.os_log_written_hours
-
-
-_SIZES: Mapping[str, Callable[[SizeRule, ServerFacts], float | None]] = {
-    "peak redo": _of_peak,
-    "pool": _of_pool,
-    "CPUs": _of_cpus,
-    "memory": _of_memory,
-    "mean of os_log_written": _of_mean,
-    "hours of os_log_written": _of_hours,
-}
+def _power_of_two(hour: float) -> float:
+    """Return an hour of redo in GiB, rounded up to a power of two, at least 1."""
+    return float(2 ** math.ceil(math.log2(max(1.0, hour))))

@@ -61,8 +61,8 @@ def nearest_first(server: Dialect, others: Mapping[str, Dialect]) -> list[str]:
     return sorted((name for name, other in others.items() if other.family == server.family), key=unlike)
 
 
-def is_alike(one: Dialect, other: Dialect) -> bool:
-    """Return True if two versions recover alike: of the same series, with the same recovery code."""
+def recovers_equally(one: Dialect, other: Dialect) -> bool:
+    """Return True if two versions are of the same series, with the same recovery code."""
     return is_same_series(one, other) and one.recovery_code == other.recovery_code
 
 

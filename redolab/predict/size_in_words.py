@@ -9,10 +9,10 @@ from rich.console import Console
 
 from redolab.predict.advising import Sized, SizeLine
 from redolab.predict.log_size import Basis, is_resolved
-from redolab.predict.recovery_time.predict import Until
+from redolab.predict.question import Until
 from redolab.predict.trade import Trade
 from redolab.predict.usual import UsualRecovery
-from redolab.report.table import Column, ReportTable, known
+from redolab.report.table import Column, ReportTable, known, print_lines
 from redolab.results.plateau import Plateau, throughput_difference_in_words
 from redolab.units import KIB, format_chance, format_duration, format_size
 
@@ -27,40 +27,39 @@ _NOT_EQUAL = " No gain is claimed for sizes that were measured in other minutes 
 def show_sized(console: Console, found: Sized) -> None:
     """Print the answer for people."""
     table = _table(found)
-    console.print(table.title, highlight=False, markup=False, soft_wrap=True)
+    print_lines(console, [table.title])
     table.show(console)
     pasted = [line for place in found.lines for line in ("", f"# {place.where}: {place.why}", *place.lines)]
-    for line in ("", *in_words(found), *pasted):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    print_lines(console, ["", *in_words(found), *pasted])
 
 
 def in_words(found: Sized) -> Sequence[str]:
     """Return the answer and its reasons, a line each."""
-    said = [_answer(found)]
+    lines = [_answer(found)]
     if found.expected is not None:
-        said.append(f"Why: {_why(found, found.expected)}.")
+        lines.append(f"Why: {_why(found, found.expected)}.")
         if found.expected.usual is not None:
-            said.append(_at_a_random_moment(found, found.expected.usual))
+            lines.append(_at_a_random_moment(found, found.expected.usual))
     if found.basis is not Basis.HOUR:
-        said.append(_rule(found))
+        lines.append(_rule(found))
     if found.what_could_change:
-        said.append("What would change that:")
-        said += [f"  * {change}" for change in found.what_could_change]
+        lines.append("What would change that:")
+        lines += [f"  * {change}" for change in found.what_could_change]
     demand = found.demand
     if demand.month_per_hour is not None:
         month = format_size(demand.month_per_hour)
-        said.append(
+        lines.append(
             f"The busiest hour of a month stays below {month}, 95 % sure by {demand.days} days that were sampled."
         )
-    said.append(_gained(found))
+    lines.append(_gained(found))
     written, would_be = demand.os_log_written_per_hour, found.by_os_log_written
     if written is not None and would_be != found.advice.smallest_for_hour:
         counter = "no size" if would_be is None else format_size(would_be)
-        said.append(
+        lines.append(
             f"By os_log_written ({format_size(written)} an hour) it would have been {counter}: that counter is not redo "
             "(docs/inflation.md)."
         )
-    return said
+    return lines
 
 
 def _answer(found: Sized) -> str:
@@ -179,8 +178,8 @@ def _loads(trade: Trade) -> str:
     if most == 1:
         return "one load of each size, which tells no interval"
     loads = f"{most} loads of each size" if fewest == most else f"{fewest} to {most} loads of a size"
-    told = trade.is_repeated or trade.nothing_beyond is None
-    return loads if told else f"{loads}, too few for an interval"
+    has_interval = trade.is_repeated or trade.nothing_beyond is None
+    return loads if has_interval else f"{loads}, too few for an interval"
 
 
 def _peak(found: Sized) -> str:

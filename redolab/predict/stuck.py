@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from redolab.predict.crash import may_take_batches, worst_age
 from redolab.predict.question import Model
 from redolab.predict.recovery_time.held_out import HeldOut
 from redolab.predict.recovery_time.stuck import THREAD_CLASSES, ChanceOfStuck, chance_of_stuck
@@ -32,7 +31,7 @@ def _measured_may_get_stuck(model: Model) -> bool:
 
 def reservations_about_stuck(model: Model, log_size: int) -> list[str]:
     """Return sentences for a recovery with a log of that size that may take several batches and get stuck."""
-    if not _may_get_stuck(model) or not may_take_batches(model, worst_age(model, log_size)):
+    if not _may_get_stuck(model) or not model.may_take_batches(model.worst_age(log_size)):
         return []
     asked, chance = model.question.server, chance_for(model)
     may = (
@@ -40,15 +39,15 @@ def reservations_about_stuck(model: Model, log_size: int) -> list[str]:
     )
     if chance is None:
         return [f"{may}: how often was not measured"]
-    said = [f"{may}: {chance_in_words(chance)}"]
+    found = [f"{may}: {chance_in_words(chance)}"]
     if model.dialect.gets_stuck is GetsStuck.NOT_KNOWN:
-        said.append(f"whether {asked} gets stuck as {model.server.version} does was not tried")
+        found.append(f"whether {asked} gets stuck as {model.server.version} does was not tried")
     if model.question.read_threads is None:
-        said.append(
+        found.append(
             f"innodb_read_io_threads = {model.read_threads} is assumed, the default on up to 8 CPUs; on more it is CPUs / 2: "
             "--read-io-threads N"
         )
-    return said
+    return found
 
 
 def chance_in_words(chance: ChanceOfStuck) -> str:

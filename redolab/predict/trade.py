@@ -6,7 +6,7 @@ It is measured apart from recovery times, under another load, and kept in a smal
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -15,6 +15,8 @@ import msgspec
 
 from redolab.errors import InvalidInput
 from redolab.machine import files
+from redolab.predict.calibration import as_json
+from redolab.predict.grouping import by_key
 from redolab.project import PROJECT
 from redolab.report.intervals import Ratio, median_of_known, ratios
 from redolab.results.comparison_key import Alike, Field, Override, grouped
@@ -189,19 +191,21 @@ def trades_of(runs: Sequence[Run]) -> Trades:
         server: tuple(flushing_of([load for load in loads if load.image.spec.dataset.server == server]))
         for server in dict.fromkeys(load.image.spec.dataset.server for load in loads)
     }
-    return Trades(servers=servers, flushing={server: told for server, told in flushing.items() if told})
+    return Trades(servers=servers, flushing={server: effects for server, effects in flushing.items() if effects})
 
 
 def _of_one_class(loads: Sequence[Load]) -> list[Load]:
     """Return the loads on the class of machines with the most, for each server, workload and storage."""
-    kinds: dict[tuple[str, str, str], list[Load]] = defaultdict(list)
-    for load in loads:
-        spec = load.image.spec
-        kinds[spec.dataset.server, spec.workload, spec.storage].append(load)
-    classes = {
-        kind: Counter(load.key.machine for load in of_kind).most_common(1)[0][0] for kind, of_kind in kinds.items()
-    }
-    return [load for kind, of_kind in kinds.items() for load in of_kind if load.key.machine == classes[kind]]
+    kept: list[Load] = []
+    for of_kind in by_key(loads, _server_workload_storage).values():
+        ((machine, _),) = Counter(load.key.machine for load in of_kind).most_common(1)
+        kept += [load for load in of_kind if load.key.machine == machine]
+    return kept
+
+
+def _server_workload_storage(load: Load) -> tuple[str, str, str]:
+    spec = load.image.spec
+    return spec.dataset.server, spec.workload, spec.storage
 
 
 def _trade(series: LoadSeries) -> Trade:
@@ -311,7 +315,7 @@ def _with_interval(ratio: Ratio | None) -> Ratio | None:
 
 def write_trades(path: Path, trades: Trades) -> None:
     """Write the trades to a file, as indented JSON."""
-    files.write_whole(path, msgspec.json.format(msgspec.json.encode(trades), indent=1) + b"\n")
+    files.write_whole(path, as_json(trades))
 
 
 def shipped_trades() -> Trades:

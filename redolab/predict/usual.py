@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import msgspec
 
 from redolab.counters.series import HOUR
-from redolab.predict.crash import worst_age
 from redolab.predict.demand import Demand
 from redolab.predict.question import Model
 from redolab.predict.recovery import crashes_at
@@ -43,8 +42,8 @@ class UsualAges:
         Flushing begins at a share of the log. A larger log is filled to the same share at most, a smaller one to the
         same bytes at most.
         """
-        met = min(self.by_limit, key=lambda known: abs(math.log(known / limit)))
-        return tuple(min(share * max(met, limit), limit) for share in self.by_limit[met])
+        nearest = min(self.by_limit, key=lambda known: abs(math.log(known / limit)))
+        return tuple(min(share * max(nearest, limit), limit) for share in self.by_limit[nearest])
 
 
 class UsualRecovery(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +63,7 @@ def usual_ages(model: Model, demand: Demand) -> UsualAges | None:
     if len(demand.ages) >= _FEWEST and demand.age_limit and _have_settled(demand):
         shares = tuple(min(1.0, age / demand.age_limit) for age in demand.ages)
         return UsualAges({demand.age_limit: shares}, f"as in the samples, {_IN_OTHERS}")
-    measured = model.learned.moments
+    measured = model.fitted.moments
     storages = [model.storage] if model.storage in measured else list(measured)
     known: dict[int, tuple[float, ...]] = {}
     for name in storages:
@@ -74,10 +73,10 @@ def usual_ages(model: Model, demand: Demand) -> UsualAges | None:
     if not known:
         return None
     crashes = sum(len(shares) for shares in known.values())
-    machine = " of the project's machine" if model.learned.scaled_by else ""
+    machine = " of the project's machine" if model.fitted.scaled_by else ""
     of_whom = f"{crashes} crashes of {model.measured_as} under {model.workload} on {' and '.join(storages)}{machine}"
     return UsualAges(
-        {worst_age(model, size): shares for size, shares in known.items()},
+        {model.worst_age(size): shares for size, shares in known.items()},
         f"of {of_whom}, with logs of {span(known)} and the settings of production, {_IN_OTHERS}",
     )
 
@@ -90,13 +89,13 @@ def _have_settled(demand: Demand) -> bool:
 
 def usual_crashes(model: Model, log_size: int, ages: UsualAges) -> list[PossibleCrash]:
     """Return crashes at random times with a log of that size."""
-    met = ages.at(worst_age(model, log_size))
-    return crashes_at(model, log_size, [max(_LEAST_AGE, math.ceil(age)) for age in met])
+    likely = ages.at(model.worst_age(log_size))
+    return crashes_at(model, log_size, [max(_LEAST_AGE, math.ceil(age)) for age in likely])
 
 
 def worst_crash(model: Model, log_size: int) -> list[PossibleCrash]:
     """Return the single crash with the log as full as it gets."""
-    return crashes_at(model, log_size, [worst_age(model, log_size)])
+    return crashes_at(model, log_size, [model.worst_age(log_size)])
 
 
 def usual_recovery(crashes: Sequence[PossibleCrash], rto: float) -> UsualRecovery:

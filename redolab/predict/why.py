@@ -7,14 +7,13 @@ from collections.abc import Iterator
 import msgspec
 from rich.console import Console
 
-from redolab.predict.crash import work_at, worst_age
 from redolab.predict.extrapolation import widenings
 from redolab.predict.question import Model
 from redolab.predict.recovery import binary_log_seconds, recovery_at
 from redolab.predict.recovery_time.held_out import HeldOut
 from redolab.predict.recovery_time.spread import interval
 from redolab.predict.recovery_time.terms import TERMS, Part
-from redolab.report.table import Column, ReportTable
+from redolab.report.table import Column, ReportTable, print_lines
 from redolab.units import format_duration
 
 _SAID = {
@@ -67,7 +66,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
 
 def why(model: Model, log_size: int, age: int | None = None) -> Why:
     """Return the terms of the prediction for a log and checkpoint age; by default of the worst crash."""
-    age = worst_age(model, log_size) if age is None else age
+    age = model.worst_age(log_size) if age is None else age
     found = recovery_at(model, log_size, age)
     of_binary_log = binary_log_seconds(model)
     terms = sorted(_terms(model, age), key=lambda each: -each.seconds)
@@ -87,7 +86,7 @@ def why(model: Model, log_size: int, age: int | None = None) -> Why:
 
 
 def _terms(model: Model, age: int) -> Iterator[TermSeconds]:
-    work, rates = work_at(model, age), model.learned.rates
+    work, rates = model.work_at(age), model.fitted.rates
     for term in TERMS:
         amount, rate = term.amount(work, model.disk), rates.get(term.name, 0.0)
         yield TermSeconds(
@@ -105,8 +104,7 @@ def show_why(console: Console, found: Why) -> None:
         Column[TermSeconds]("= s", lambda row: f"{row.seconds:.1f}", right=True),
     ]
     ReportTable.of("Why", found.terms, columns, []).show(console)
-    for line in why_in_words(found):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    print_lines(console, why_in_words(found))
 
 
 def why_in_words(found: Why) -> list[str]:

@@ -18,10 +18,10 @@ def annotated(kind: type, extra: type[T]) -> Mapping[str, tuple[Any, T]]:
         for name, hint in inspect.get_annotations(base, eval_str=True).items()
     }
     return {
-        name: (of, beside)
+        name: (of, annotation)
         for name, hint in hints.items()
         if get_origin(hint) is Annotated
         for of, *extras in [get_args(hint)]
-        for beside in extras
-        if isinstance(beside, extra)
+        for annotation in extras
+        if isinstance(annotation, extra)
     }

@@ -16,7 +16,7 @@ _DARK = 0.6
 """Depth of colour from which the text is white."""
 
 _ACROSS = 60
-"""Characters of labels that fit beside each other."""
+"""Characters of labels that fit in one row."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,14 +65,14 @@ def median_of_known(values: Sequence[float | None]) -> float | None:
     return statistics.median(known) if known else None
 
 
-def batch_means(values: Sequence[float], batches: int = _BATCHES) -> Estimate:
+def batch_means(values: Sequence[float]) -> Estimate:
     """Return the mean of a series, one value a second, with its interval by non-overlapping batch means.
 
     Neighbouring seconds are correlated, long batches hardly (Law, Simulation Modeling and Analysis, section 9.5.3).
     Student's t over the batches; a short series has fewer of them, and a very short one has no interval.
     """
     mean = statistics.fmean(values)
-    batches = min(batches, len(values) // _SHORTEST_BATCH)
+    batches = min(_BATCHES, len(values) // _SHORTEST_BATCH)
     if batches < _FEWEST_BATCHES:
         return Estimate(mean, math.nan, math.nan)
     length = len(values) // batches
@@ -94,39 +94,42 @@ def ratios(
     `spread` replaces it if more measurements than these determine it (`spread_within`). The interval uses Student's t.
     """
     model = _Additive(measured, baseline)
-    told: dict[T, Ratio] = {}
+    deviation, freedom = spread or (model.deviation, model.freedom)
+    quantile = float(scipy.stats.t.ppf(0.5 + SHARE / 2, freedom)) if freedom else math.nan
+    found: dict[T, Ratio] = {}
     for treatment in _comparable(measured, model, baseline):
-        change, reach = model.effect(treatment, *(spread or (model.deviation, model.freedom)))
+        change = model.effect(treatment)
+        reach = quantile * deviation * model.standard_error(treatment)
         blocks = {block for block, each, _ in measured if each == treatment}
         compared = {block for block, each, _ in measured if block in blocks and each != treatment}
-        told[treatment] = Ratio(
+        found[treatment] = Ratio(
             math.expm1(change), math.expm1(change - reach), math.expm1(change + reach), len(compared)
         )
-    return told
+    return found
 
 
-def chances(measured: Sequence[tuple[str, T, float]], baseline: T) -> Mapping[T, float]:
+def p_values(measured: Sequence[tuple[str, T, float]], baseline: T) -> Mapping[T, float]:
     """Return treatment → two-sided p-value of its difference from the baseline.
 
     By the same design as `ratios`; NaN if nothing was measured twice.
     """
     model = _Additive(measured, baseline)
-    return {treatment: model.chance(treatment) for treatment in _comparable(measured, model, baseline)}
+    return {treatment: model.p_value(treatment) for treatment in _comparable(measured, model, baseline)}
 
 
-def stand_together(found: Sequence[float]) -> list[bool]:
+def holm(found: Sequence[float]) -> list[bool]:
     """Return True for each effect that is significant after correcting for all of them, from their p-values.
 
     By Holm's procedure (Scandinavian Journal of Statistics 6, 1979), which allows any dependence: in 95 of 100 such
     families every effect it accepts is real. NaN is not significant, and not counted.
     """
-    known = sorted((chance, place) for place, chance in enumerate(found) if not math.isnan(chance))
-    stand = [False] * len(found)
-    for passed, (chance, place) in enumerate(known):
-        if chance > (1 - SHARE) / (len(known) - passed):
+    known = sorted((p_value, place) for place, p_value in enumerate(found) if not math.isnan(p_value))
+    significant = [False] * len(found)
+    for passed, (p_value, place) in enumerate(known):
+        if p_value > (1 - SHARE) / (len(known) - passed):
             break
-        stand[place] = True
-    return stand
+        significant[place] = True
+    return significant
 
 
 def _comparable(measured: Sequence[tuple[str, T, float]], model: _Additive[T], baseline: T) -> list[T]:
@@ -176,24 +179,24 @@ class _Additive(Generic[T]):
         self._spread = np.linalg.pinv(design.T @ design)
         self._blocks = len(blocks)
 
-    def effect(self, treatment: T, deviation: float, freedom: int) -> tuple[float, float]:
-        """Return a treatment's effect on the logarithm, and half the width of its 95 % interval.
+    def effect(self, treatment: T) -> float:
+        """Return a treatment's effect on the logarithm."""
+        return float(self._found[self._column(treatment)])
 
-        `deviation` is the standard deviation of a single measurement, with `freedom` degrees of freedom.
-        """
-        at = self._blocks + self.treatments.index(treatment)
-        if not freedom:
-            return float(self._found[at]), math.nan
-        quantile = float(scipy.stats.t.ppf(0.5 + SHARE / 2, freedom))
-        return float(self._found[at]), quantile * deviation * math.sqrt(max(0.0, float(self._spread[at, at])))
+    def standard_error(self, treatment: T) -> float:
+        """Return the standard error of an effect, as a multiple of the deviation of a single measurement."""
+        column = self._column(treatment)
+        return math.sqrt(max(0.0, float(self._spread[column, column])))
 
-    def chance(self, treatment: T) -> float:
-        """Return the two-sided p-value of a treatment's effect; NaN without a standard deviation."""
-        change, reach = self.effect(treatment, self.deviation, self.freedom)
-        if math.isnan(reach):
+    def p_value(self, treatment: T) -> float:
+        """Return the two-sided p-value of a treatment's effect; NaN if nothing was measured twice."""
+        error = self.deviation * self.standard_error(treatment)
+        if math.isnan(error):
             return math.nan
-        quantile = float(scipy.stats.t.ppf(0.5 + SHARE / 2, self.freedom))
-        return 2 * float(scipy.stats.t.sf(quantile * abs(change) / reach, self.freedom)) if reach else 0.0
+        return 2 * float(scipy.stats.t.sf(abs(self.effect(treatment)) / error, self.freedom)) if error else 0.0
+
+    def _column(self, treatment: T) -> int:
+        return self._blocks + self.treatments.index(treatment)
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -18,6 +18,8 @@ from redolab.report.numbers import NONE
 R = TypeVar("R")
 T = TypeVar("T")
 _MOST_TURNED = 4
+"""Most rows of a table that is shown with each row as a column."""
+_ANY_WIDTH = 10_000
 PAGE = 240
 """Most characters of a line if there is no terminal."""
 SCREEN = 120
@@ -74,8 +76,8 @@ class ReportTable:
         kept = [column for column in columns if column.shared is None or not _is_shared(rows, column)]
         spare = [column for column in kept if column.spare]
         while True:
-            said = [*notes, *(column.note for column in kept if column.note)]
-            table = replace(cls.of(title, rows, kept, said), caption=" · ".join(part for part in shared if part))
+            explained = [*notes, *(column.note for column in kept if column.note)]
+            table = replace(cls.of(title, rows, kept, explained), caption=" · ".join(part for part in shared if part))
             if not spare or table.width <= widest:
                 return table
             kept.remove(spare.pop())
@@ -83,19 +85,15 @@ class ReportTable:
     @property
     def width(self) -> int:
         """Number of characters of its lines on a terminal that is wide enough."""
-        return Console(width=PAGE).measure(self._drawn(box.SIMPLE_HEAD)).maximum
+        return self._width(box.SIMPLE_HEAD)
 
     def show(self, console: Console) -> None:
         """Print the table; on a narrow terminal, each row as a column."""
         if self.caption:
-            console.print(self.caption, highlight=False, markup=False, soft_wrap=True)
-        drawn = self._drawn(box.SIMPLE_HEAD)
-        whole = console.measure(drawn, options=console.options.update(max_width=PAGE)).maximum
-        if whole > console.width and len(self.cells) <= _MOST_TURNED:
-            drawn = self._turned(box.SIMPLE)
-        console.print(drawn)
-        for note in self.notes:
-            console.print(note, style="dim", highlight=False, markup=False, soft_wrap=True)
+            print_lines(console, [self.caption])
+        is_turned = self.width > console.width and len(self.cells) <= _MOST_TURNED
+        console.print(self._turned() if is_turned else self._drawn(box.SIMPLE_HEAD))
+        print_lines(console, self.notes, style="dim")
 
     def as_text(self) -> str:
         """Return the table as plain text."""
@@ -104,7 +102,7 @@ class ReportTable:
     def as_markdown(self) -> str:
         """Return the table as Markdown."""
         # A row of Markdown must be one line, however long.
-        return self._written(box.MARKDOWN, "\n\n", max(PAGE, self._widest(box.MARKDOWN)))
+        return self._written(box.MARKDOWN, "\n\n", max(PAGE, self._width(box.MARKDOWN)))
 
     def _drawn(self, style: box.Box) -> Table:
         table = Table(box=style, show_edge=style is box.MARKDOWN, collapse_padding=style is box.SIMPLE_HEAD)
@@ -114,15 +112,15 @@ class ReportTable:
             table.add_row(*map(Text, row))
         return table
 
-    def _turned(self, style: box.Box) -> Table:
-        table = Table(box=style, show_edge=False, show_header=False)
+    def _turned(self) -> Table:
+        table = Table(box=box.SIMPLE, show_edge=False, show_header=False)
         for place in range(1 + len(self.cells)):
             table.add_column(justify="right" if place else "left", overflow="fold")
         for (heading, _), *cells in zip(self.headings, *self.cells, strict=True):
             table.add_row(Text(heading), *map(Text, cells))
         return table
 
-    def _widest(self, style: box.Box) -> int:
+    def _width(self, style: box.Box) -> int:
         return Console(width=_ANY_WIDTH).measure(self._drawn(style)).maximum
 
     def _written(self, style: box.Box, between: str, width: int) -> str:
@@ -136,18 +134,24 @@ class ReportTable:
         return between.join([*caption, "\n".join(lines), *self.notes]) + "\n"
 
 
+def print_lines(console: Console, lines: Iterable[str], style: str | None = None) -> None:
+    """Print lines as they are: without markup, and without line breaks where the terminal ends."""
+    for line in lines:
+        console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
+
+
 def _is_shared(rows: Sequence[R], column: Column[R]) -> bool:
     return len(rows) > 1 and len({column.cell(row) for row in rows}) == 1
 
 
 def number(value: float | None) -> str:
     """Return a number with two places, or a dash."""
-    return "–" if value is None else f"{value:.2f}"
+    return NONE if value is None else f"{value:.2f}"
 
 
 def known(value: T | None, words: Callable[[T], str]) -> str:
     """Return a value in words, or a dash if it is not known."""
-    return "–" if value is None else words(value)
+    return NONE if value is None else words(value)
 
 
 def write_tables(folder: Path, name: str, answer: str, tables: Sequence[ReportTable]) -> None:
@@ -163,6 +167,3 @@ def write_rows(folder: Path, name: str, rows: Sequence[Mapping[str, object]]) ->
     frame = polars.DataFrame(rows, infer_schema_length=None)
     frame.write_csv(folder / f"{name}.csv")
     frame.write_parquet(folder / f"{name}.parquet")
-
-
-_ANY_WIDTH = 10_000

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import scipy
 
-from redolab.report.intervals import SHARE, stand_together
+from redolab.report.intervals import SHARE, holm
 from redolab.results.alike import Keyed, keyed_recoveries
 from redolab.results.comparable import comparable
 from redolab.results.measured import DISKS, by_age, measured
@@ -123,7 +123,7 @@ def _effects(own: Sequence[Row], spread: tuple[float, int]) -> list[dict[str, An
         return []
     levels = dict.fromkeys((row["factor"], row["level"]) for row in own)
     found = [_effect(factor, level, _of(own, factor, level), base, spread) for factor, level in levels]
-    for effect, stands in zip(found, stand_together([each["chance"] for each in found]), strict=True):
+    for effect, stands in zip(found, holm([each["chance"] for each in found]), strict=True):
         effect["stands"] = stands
     return found
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from redolab.report.intervals import stand_together
+from redolab.report.intervals import holm
 from redolab.report.plots import LIMIT, MEASURED, MODEL, plt
 from redolab.results.crashes import crashes_of
 from redolab.results.measured import beside_baseline
@@ -97,7 +97,7 @@ def changed_settings(trials: polars.DataFrame, variables: Mapping[str, Mapping[s
         .with_columns(pl.when(was_taken).then(pl.col(*_EFFECT, *(f"{name}_recovery" for name in _EFFECT))))
     )
     chances = effects.select(pl.concat_list(pl.col("chance", "chance_recovery").fill_null(float("nan"))).explode())
-    stand = stand_together(chances.to_series().to_list())
+    stand = holm(chances.to_series().to_list())
     return effects.with_columns(
         stands=pl.Series(stand[::2], dtype=pl.Boolean),
         stands_recovery=pl.Series(stand[1::2], dtype=pl.Boolean),

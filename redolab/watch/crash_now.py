@@ -8,10 +8,8 @@ from enum import StrEnum
 
 from redolab.errors import InvalidInput
 from redolab.predict.asking import model_for
-from redolab.predict.crash import check_log, worst_age
 from redolab.predict.question import Model, Question
-from redolab.predict.recovery import recovery_at
-from redolab.predict.recovery_time.predict import Prediction
+from redolab.predict.recovery import Prediction, recovery_at
 from redolab.predict.reservations import reservations_at
 from redolab.servers.redo_counters import Sample
 
@@ -68,7 +66,7 @@ class Expectations:
         for when, each in ((When.NOW, sample), (When.HIGHEST, highest)):
             if each is not None and each.checkpoint_age:
                 found.append(self._expected(when, each.checkpoint_age, each.dirty_pages or None))
-        return [*found, self._expected(When.WORST, worst_age(self.model, self.log_size), None)]
+        return [*found, self._expected(When.WORST, self.model.worst_age(self.log_size), None)]
 
     def _expected(self, when: When, age: int, dirty_pages: int | None) -> Expected:
         assert self.model is not None
@@ -91,7 +89,7 @@ def expectations(question: Question, log_size: int | None) -> Expectations:
     try:
         model = model_for(question)
         reason = Unknown.IMPOSSIBLE_LOG
-        check_log(model, log_size, None)
+        model.check_log(log_size, None)
     except InvalidInput as error:
         return Expectations(None, log_size, reason, f"not known: {error}")
     return Expectations(model, log_size)

@@ -17,14 +17,13 @@ def advice(
     redo_per_hour: float,
     rto: float,
     *,
-    smallest: int = 4 * MIB,
     largest: int = 512 * GIB,
     lost: Mapping[int, Ratio | None] | None = None,
     chance: float = 0.05,
 ) -> Advice:
     """Recoveries are too long in a share of crashes that is 5 % where they take 10/12 of the time, and grows from there."""
     return advise(
-        possible_sizes(smallest, largest),
+        possible_sizes(4 * MIB, largest),
         Limits(rto=rto, chance=chance),
         redo_per_hour,
         age=age,

@@ -35,6 +35,7 @@ def test_what_a_run_calls_itself_is_text(tmp_path: Path) -> None:
 
 def test_errors_are_of_the_calibration_that_comes_with_redolab() -> None:
     table = ReportTable("published", [("server", False)], [["one"]], [])
-    own = html_page(calibration(), [], [], table, is_shipped=False)
-    assert "with the calibration that comes with redolab</h2>" in own
-    assert "with the calibration that comes with redolab</h2>" not in html_page(calibration(), [], [], table)
+    own, shipped = (html_page(calibration(), [], [], table, is_shipped=is_shipped) for is_shipped in (False, True))
+    assert own != shipped
+    # Whoever has a calibration of his own is not advised to make one.
+    assert ["<code>make experiment calibrate</code>" in page for page in (own, shipped)] == [False, True]

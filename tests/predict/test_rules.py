@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from redolab.predict.rules import ServerFacts, SizeRule, published_rules, size_by
+from redolab.predict.rules import ServerFacts, published_rules, size_by
 from redolab.servers.dialects import Version
 from redolab.units import GIB, MIB
 from tests.command import redolab
@@ -61,13 +61,6 @@ def test_each_rule_is_for_the_servers_that_it_speaks_of() -> None:
     assert not by_cpus & applying("mysql", "8.0.36")
     assert "innodb_dedicated_server (8.0.14 to 8.3)" in applying("mysql", "8.0.36")
     assert {"MySQLTuner (before 8.0.30)"} == {each for each in applying("mysql", "5.7.44") if "Tuner" in each}
-
-
-@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: str(rule.name))
-def test_each_rule_has_its_source(rule: SizeRule) -> None:
-    assert rule.source
-    assert rule.version
-    assert rule.note
 
 
 def test_the_command_puts_them_beside_the_answer() -> None:

@@ -35,9 +35,8 @@ def test_a_running_server_says_what_it_is_and_gets_a_size(lab: Lab, mariadb: Ins
     assert found["server"] == f"mariadb-{Version.parse(mariadb.version)}"
     assert found["buffer_pool"] == REQUEST.buffer_pool
     assert found["demand"]["redo_per_hour"] > 100 * MIB
-    assert any("were sampled and taken as typical of an hour" in each for each in found["warnings"])
+    assert 0 < found["demand"]["sampled_s"] < 60
     assert found["table"]
     assert refused.returncode == 2
-    assert "a recovery time of 0 s" in refused.stderr
     assert nobody.returncode == 1
     assert len(nobody.stderr.strip().splitlines()) <= 2

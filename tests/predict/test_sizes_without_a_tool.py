@@ -1,11 +1,70 @@
-"""docs/sizes.md: its tables are what `redolab size` answers."""
+"""The tables of docs/sizes.md: the largest redo log that recovers in time, by recovery time, version and disk.
+
+.venv/bin/python -m tests.predict.test_sizes_without_a_tool
+
+prints them as `redolab size --crash worst` computes them, with the calibration that comes with redolab.
+"""
 
 from __future__ import annotations
 
+import sys
+
+from redolab.predict.advising import Moment, sized
+from redolab.predict.asking import model_of
+from redolab.predict.calibration import Calibration, shipped_calibration
+from redolab.predict.demand import Demand
+from redolab.predict.log_size import Limits
+from redolab.predict.question import Question
 from redolab.project import PROJECT
-from tests.predict.sizes_without_a_tool import tables
+from redolab.units import GIB, format_size
+
+_POOL = 8 * GIB
+_TIMES = {"1 minute": 60, "5 minutes": 300, "15 minutes": 900}
+_SERVERS: dict[str, tuple[str, int | None]] = {
+    "MySQL 5.7": ("mysql-5.7", None),
+    "MySQL 8.0 before 8.0.30": ("mysql-8.0", None),
+    "MySQL 8.0.30 to 8.4": ("mysql-8.4.3", None),
+    "MySQL 9.7, 4 read threads": ("mysql-9", 4),
+    "MySQL 9.7, 16 read threads": ("mysql-9", 16),
+    "MariaDB 10.5": ("mariadb-10.5", None),
+    "MariaDB 10.11": ("mariadb-10.11", None),
+    "MariaDB 11.4": ("mariadb-11.4", None),
+    "MariaDB 11.8": ("mariadb-11.8", None),
+}
+"""Server and innodb_read_io_threads of each row."""
+_DISKS = {
+    "fast virtual disk": "local",
+    "gp3, 3,000 IOPS": "gp3-3000",
+    "gp3, 6,000 IOPS": "gp3-6000",
+    "hard disk": "hdd",
+}
+
+
+def tables() -> list[str]:
+    """A table in Markdown for each recovery time."""
+    calibration = shipped_calibration()
+    return [f"### Ready within {name}\n\n{_table(calibration, seconds)}" for name, seconds in _TIMES.items()]
+
+
+def _table(calibration: Calibration, rto: float) -> str:
+    lines = [f"| server | {' | '.join(_DISKS)} |", f"| --- |{' ---: |' * len(_DISKS)}"]
+    for name, (server, threads) in _SERVERS.items():
+        questions = (Question(server=server, storage=at, pool=_POOL, read_threads=threads) for at in _DISKS.values())
+        cells = (_largest(calibration, question, rto) for question in questions)
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _largest(calibration: Calibration, question: Question, rto: float) -> str:
+    model = model_of(question, calibration, question.storage)
+    found = sized(model, Demand(redo_per_hour=GIB, source=""), Limits(rto=rto), moment=Moment.WORST)
+    return "–" if found.advice.largest_within_rto is None else format_size(found.advice.largest_within_rto)
 
 
 def test_the_documentation_has_the_sizes_that_recover_in_time() -> None:
     shown = (PROJECT.root / "docs/sizes.md").read_text()
     assert all(table in shown for table in tables())
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n\n".join(tables()) + "\n")

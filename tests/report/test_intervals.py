@@ -11,10 +11,10 @@ from redolab.report.intervals import (
     Estimate,
     Ratio,
     batch_means,
-    chances,
+    holm,
     median_interval,
+    p_values,
     ratios,
-    stand_together,
 )
 from redolab.results.plateau import plateau
 from redolab.units import GIB, MIB
@@ -61,14 +61,14 @@ def test_the_chance_of_an_effect_agrees_with_its_interval() -> None:
             for block, wobbles in (("a", (0.004, -0.003)), ("b", (-0.006, 0.004)), ("c", (0.002, 0.003)))
             for treatment, wobble in zip(("base", "more"), wobbles, strict=True)
         ]
-        assert (chances(measured, "base")["more"] < 0.05) == ratios(measured, "base")["more"].excludes_zero
-    assert math.isnan(chances([("a", "base", 100.0), ("a", "more", 120.0)], "base")["more"])
+        assert (p_values(measured, "base")["more"] < 0.05) == ratios(measured, "base")["more"].excludes_zero
+    assert math.isnan(p_values([("a", "base", 100.0), ("a", "more", 120.0)], "base")["more"])
 
 
 def test_among_many_comparisons_a_small_chance_is_none() -> None:
-    assert stand_together([0.001, 0.04, math.nan, 0.03]) == [True, False, False, False]
-    assert stand_together([0.02, 0.04, math.nan, 0.001]) == [True, True, False, True]
-    assert stand_together([math.nan]) == [False]
+    assert holm([0.001, 0.04, math.nan, 0.03]) == [True, False, False, False]
+    assert holm([0.02, 0.04, math.nan, 0.001]) == [True, True, False, True]
+    assert holm([math.nan]) == [False]
 
 
 def test_of_families_without_an_effect_one_in_twenty_at_most_shows_one() -> None:
@@ -76,7 +76,7 @@ def test_of_families_without_an_effect_one_in_twenty_at_most_shows_one() -> None
     names = [str(number) for number in range(8)]
     for _ in range(1000):
         measured = [(str(block), name, math.exp(random.normal())) for block in range(3) for name in names]
-        wrong += any(stand_together(list(chances(measured, names[0]).values())))
+        wrong += any(holm(list(p_values(measured, names[0]).values())))
     # 1,000 families tell their share within 1.4 percentage points, 95 % sure.
     assert wrong <= 64
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redolab.counters.series import SegmentGrowth
-from redolab.predict.recovery_time.predict import Prediction
+from redolab.predict.recovery import Prediction
 from redolab.predict.recovery_time.spread import Spread
 from redolab.predict.recovery_time.terms import Part
 from redolab.servers.redo_counters import Sample

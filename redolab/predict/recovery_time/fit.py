@@ -11,6 +11,7 @@ from enum import StrEnum
 import msgspec
 import numpy as np
 
+from redolab.predict.grouping import by_key
 from redolab.predict.recovery_time.pooling import PooledRates, Pooling, Subject, SubjectData, pooled
 from redolab.predict.recovery_time.terms import TERMS, DiskRates, Part, seconds_by_part
 from redolab.predict.recovery_time.work import Crash, DirtyPages, Memory, Work, dirty_pages_of, work
@@ -108,11 +109,9 @@ class Fits:
 
     def of(self, observations: Sequence[Observation]) -> Mapping[Subject, Fitted]:
         """Return the rates fitted to these recoveries alone."""
-        families: dict[str, dict[Subject, list[Observation]]] = {}
-        for each in observations:
-            families.setdefault(each.family, {}).setdefault(each.subject, []).append(each)
         found: dict[Subject, Fitted] = {}
-        for family, subjects in families.items():
+        for family, of_family in by_key(observations, lambda each: each.family).items():
+            subjects = by_key(of_family, lambda each: each.subject)
             learned = {subject: self._learned(of_subject) for subject, of_subject in subjects.items()}
             rates = pooled(
                 {subject: each.data for subject, each in learned.items()},
@@ -157,12 +156,12 @@ def _data_of(observations: Sequence[Observation], memory: Memory) -> SubjectData
     works = [work(each.crash, each.pool, memory) for each in observations]
     of_crash = Counter((each.crash_name, each.storage) for each in observations)
     members = np.zeros((len(observations), len(Part), len(TERMS)))
-    took = np.zeros((len(observations), len(Part)))
+    stretches = np.zeros((len(observations), len(Part)))
     for row, each in enumerate(observations):
         if len(each.stretches) > 1:
             for place, (parts, seconds) in enumerate(each.stretches.items()):
                 members[row, place] = [term.part in parts for term in TERMS]
-                took[row, place] = seconds
+                stretches[row, place] = seconds
     return SubjectData(
         amounts=np.array(
             [[term.amount(done, each.disk) for term in TERMS] for each, done in zip(observations, works, strict=True)]
@@ -170,7 +169,7 @@ def _data_of(observations: Sequence[Observation], memory: Memory) -> SubjectData
         ready=np.array([each.ready for each in observations]),
         weight=np.array([1 / of_crash[each.crash_name, each.storage] for each in observations]),
         members=members,
-        took=took,
+        stretches=stretches,
     )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
+from redolab.predict.grouping import by_key
 from redolab.predict.recovery_time.fit import Fits, Fitted, Observation
 from redolab.predict.recovery_time.terms import DiskRates
 
@@ -107,11 +108,11 @@ def weights(units: Sequence[str]) -> list[float]:
 def weighted_median(values: Sequence[float], units: Sequence[str]) -> float:
     """Return the median of values, each unit counting once; the mean of two if they are equally central."""
     order = np.argsort(values)
-    there, reached = np.asarray(values)[order], np.cumsum(np.asarray(weights(units))[order])
-    half = reached[-1] / 2
+    ascending, cumulated = np.asarray(values)[order], np.cumsum(np.asarray(weights(units))[order])
+    half = cumulated[-1] / 2
     # Round: the last digit of a sum of thirds must not decide.
-    first, second = (np.searchsorted(reached, half * (1 + sign * _TINY)) for sign in (-1, 1))
-    return float((there[first] + there[second]) / 2)
+    first, second = (np.searchsorted(cumulated, half * (1 + sign * _TINY)) for sign in (-1, 1))
+    return float((ascending[first] + ascending[second]) / 2)
 
 
 def judged(observations: Sequence[Observation], relatives: Mapping[str, Sequence[str]]) -> list[HeldOutPrediction]:
@@ -119,30 +120,30 @@ def judged(observations: Sequence[Observation], relatives: Mapping[str, Sequence
 
     `relatives`: server → other servers of its family, the nearest first.
     """
-    families = _grouped(observations, lambda each: each.family)
+    families = by_key(observations, lambda each: each.family).values()
     return [each for family in families for each in _of_family(family, relatives)]
 
 
 def _of_family(observations: Sequence[Observation], relatives: Mapping[str, Sequence[str]]) -> list[HeldOutPrediction]:
     fits = Fits()
-    subjects = {own[0].subject: own for own in _grouped(observations, lambda each: each.subject)}
+    subjects = by_key(observations, lambda each: each.subject)
     found: list[HeldOutPrediction] = []
 
     def hold_out(kind: HeldOut, unseen: Sequence[Observation]) -> None:
         found.extend(_predicted_without(kind, unseen, observations, fits))
 
-    for of_run in _grouped(observations, lambda each: each.run):
+    for of_run in by_key(observations, lambda each: each.run).values():
         hold_out(HeldOut.RUN, of_run)
-    for on_storage in _grouped(observations, lambda each: each.storage):
+    for on_storage in by_key(observations, lambda each: each.storage).values():
         hold_out(HeldOut.UNSEEN_STORAGE, on_storage)
     for (server, workload), own in subjects.items():
         hold_out(HeldOut.LOG_SIZE, [each for each in own if each.log_size > FITTED_UP_TO])
-        for of_crash in _grouped(own, lambda each: each.crash_name):
+        for of_crash in by_key(own, lambda each: each.crash_name).values():
             hold_out(HeldOut.CRASH, of_crash)
         # The share of the log matters more than the bytes of a pool.
-        for with_pool in _grouped(own, lambda each: f"{each.pool / each.log_size:.2f}"):
+        for with_pool in by_key(own, lambda each: f"{each.pool / each.log_size:.2f}").values():
             hold_out(HeldOut.POOL, with_pool)
-        for on_storage in _grouped(own, lambda each: each.storage):
+        for on_storage in by_key(own, lambda each: each.storage).values():
             hold_out(HeldOut.STORAGE, on_storage)
         nearest = next((other for other in relatives.get(server, ()) if (other, workload) in subjects), None)
         if nearest is not None:
@@ -190,11 +191,3 @@ def held_out_prediction(
         fitted.ready_by_redo(each.crash.redo, each.pool, disk),
         machine,
     )
-
-
-def _grouped(observations: Sequence[Observation], key: Callable[[Observation], Hashable]) -> list[list[Observation]]:
-    """Return the recoveries with equal keys together, in the order of their first."""
-    found: dict[Hashable, list[Observation]] = {}
-    for each in observations:
-        found.setdefault(key(each), []).append(each)
-    return list(found.values())

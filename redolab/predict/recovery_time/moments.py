@@ -18,10 +18,8 @@ _FURTHEST = 50.0
 
 @dataclass(frozen=True, slots=True)
 class PossibleCrash:
-    """A crash that may happen."""
+    """A crash that may happen; those of a list are equally likely."""
 
-    weight: float
-    """Weight of this crash among those of a list; weights need not add up to one."""
     seconds: float
     """Predicted seconds."""
     spread: Spread
@@ -47,17 +45,14 @@ class ChanceBeyond:
 
 
 def chance_beyond(crashes: Sequence[PossibleCrash], seconds: float) -> ChanceBeyond:
-    """Return the probability that a recovery takes longer than `seconds`. Raises `ValueError` without crashes."""
+    """Return the probability that a recovery takes longer than `seconds`."""
     mixture = _Mixture.of(crashes)
     late = float(mixture.ending[mixture.logarithms > _logarithm(seconds)].sum())
     return ChanceBeyond(whole=1 - mixture.within(_logarithm(seconds)), stuck=1 - mixture.ends, moment=late)
 
 
 def seconds_within(crashes: Sequence[PossibleCrash], share: float) -> float:
-    """Return the seconds within which `share` of the recoveries end; infinite if too many get stuck.
-
-    Raises `ValueError` if there are no crashes.
-    """
+    """Return the seconds within which `share` of the recoveries end; infinite if too many get stuck."""
     mixture = _Mixture.of(crashes)
     if share >= mixture.ends:
         return math.inf
@@ -80,15 +75,12 @@ class _Mixture:
 
     @classmethod
     def of(cls, crashes: Sequence[PossibleCrash]) -> _Mixture:
-        total = math.fsum(each.weight for each in crashes)
-        if total <= 0:
-            raise ValueError("no crash to speak of")
         return cls(
             np.log([each.seconds for each in crashes]),
             np.array([each.spread.scale_above for each in crashes]),
             np.array([each.spread.scale_below for each in crashes]),
             np.array([max(1.0, each.spread.count) for each in crashes]),
-            np.array([each.weight * (1 - each.stuck) / total for each in crashes]),
+            np.array([(1 - each.stuck) / len(crashes) for each in crashes]),
         )
 
     @property

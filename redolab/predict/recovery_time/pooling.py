@@ -66,7 +66,7 @@ class SubjectData:
     """Weight of each recovery, n."""
     members: Array
     """Membership, n × s × t: 1 if a term belongs to the stretch."""
-    took: Array
+    stretches: Array
     """Measured seconds, n × s."""
 
 
@@ -84,7 +84,7 @@ class _Rows:
     """Square root of each recovery's weight, n."""
     members: Array
     """Membership of the stretches by the root of their weight, n × s × t."""
-    took: Array
+    stretches: Array
     """Measured stretches over the seconds to ready, by the root of their weight, n × s."""
 
     @classmethod
@@ -100,7 +100,7 @@ class _Rows:
             shares=np.concatenate([each.amounts for each in subjects]) / ready[:, None],
             root=root,
             members=np.concatenate([each.members for each in subjects]) * of_parts[:, None, None],
-            took=np.concatenate([each.took for each in subjects]) * (of_parts / ready)[:, None],
+            stretches=np.concatenate([each.stretches for each in subjects]) * (of_parts / ready)[:, None],
         )
 
     def squares(self, logs: Array) -> tuple[float, Array, Array]:
@@ -112,7 +112,7 @@ class _Rows:
         np.multiply(self.members, shares[:, None, :], out=derivatives[:, 1:])
         residuals = np.empty(derivatives.shape[:2])
         residuals[:, 0] = self.root * np.log(whole)
-        residuals[:, 1:] = derivatives[:, 1:].sum(axis=2) - self.took
+        residuals[:, 1:] = derivatives[:, 1:].sum(axis=2) - self.stretches
         slopes, matrices = np.empty_like(logs), np.empty((*logs.shape, logs.shape[1]))
         for place, (first, last) in enumerate(pairwise(self.bounds)):
             own = derivatives[first:last].reshape(-1, logs.shape[1])

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from redolab.predict.grouping import by_key
 from redolab.predict.recovery_time.held_out import HeldOut
 from redolab.predict.recovery_time.spread import LEAST_SPREAD, Spread, spread_of
 
@@ -98,14 +99,10 @@ def rollback_spreads(
 
 
 def _rate(rollbacks: Sequence[Rollback]) -> float:
-    crashes: dict[str, list[float]] = defaultdict(list)
-    for each in rollbacks:
-        crashes[each.crash_name].append(each.rate)
-    return statistics.median(statistics.median(own) for own in crashes.values())
+    crashes = by_key(rollbacks, lambda each: each.crash_name).values()
+    return statistics.median(statistics.median(each.rate for each in own) for own in crashes)
 
 
 def _grouped(rollbacks: Sequence[Rollback]) -> Mapping[tuple[str, str], list[Rollback]]:
-    found: dict[tuple[str, str], list[Rollback]] = defaultdict(list)
-    for each in rollbacks:
-        found[each.server, each.storage].append(each)
-    return found
+    """Return server and storage → rollbacks."""
+    return by_key(rollbacks, lambda each: (each.server, each.storage))

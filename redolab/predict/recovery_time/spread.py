@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 
 import msgspec
 import numpy as np
 import scipy
 
-T = TypeVar("T")
+from redolab.predict.grouping import by_key
 
 _LEVEL = 0.95
 """Level of the upper bounds: the ends of the 90 % interval, and `size`'s P95."""
@@ -19,8 +19,6 @@ _LEFT_ON_LEVEL = 0.025
 """Share left out on each side of a 95 % interval."""
 _ENOUGH = 100
 """Number of crashes: of fewer, less than five show where the last 5 % begin."""
-
-
 LEAST_SPREAD = 0.05
 """Smallest deviation of a prediction: recoveries of one crash differ by that much (docs/results/recovery.md)."""
 
@@ -65,22 +63,20 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def spread_of(errors: Iterable[tuple[str, float]]) -> Spread:
-    """Return the errors' distribution, from (crash or server, error). Raises `ValueError` if there are none.
+    """Return the errors' distribution, from (crash or server, error).
 
     Each side is as wide as Student's t gives, or as the crashes' own errors if they reach further. t misses a long
     tail, and crashes of one server are more alike than a bound from them assumes. With each measured crash left out in
     turn, 7 % exceeded t's upper bound; of 80 recoveries under production's load, predicted from another load, 10
     exceeded the errors' own bound.
     """
-    groups = _groups(errors)
-    if not groups:
-        raise ValueError("no error to take a spread from")
-    squares = [math.fsum(error**2 for error in own) / len(own) for own in groups.values()]
+    groups = [[error for _, error in own] for own in by_key(errors, itemgetter(0)).values()]
+    squares = [math.fsum(error**2 for error in own) / len(own) for own in groups]
     deviation, count = math.sqrt(math.fsum(squares) / len(squares)), len(squares)
     if count < _ENOUGH:
         return Spread(deviation=deviation, count=count)
     reach = float(scipy.stats.t.ppf(_LEVEL, count))
-    bounds = [_bound([[sign * error for error in own] for own in groups.values()]) for sign in (1, -1)]
+    bounds = [_bound([[sign * error for error in own] for own in groups]) for sign in (1, -1)]
     above, below = (max(deviation, bound / reach) for bound in bounds)
     return Spread(deviation=deviation, count=count, above=above, below=below)
 
@@ -103,15 +99,13 @@ def spread_by_distance(errors: Sequence[tuple[str, float, float]], within: float
     """Return errors that grow with distance, from (crash, error, doublings beyond the training data, above 0).
 
     `within` is the deviation inside the training data. Squares of errors are modelled as within² + (doubling ·
-    distance)², the second by least squares, each crash counting once. Raises `ValueError` if there are none.
+    distance)², the second by least squares, each crash counting once.
     """
-    groups = _groups((crash, (error, distance)) for crash, error, distance in errors)
-    if not groups:
-        raise ValueError("no error to take a spread from")
+    groups = by_key(errors, itemgetter(0)).values()
     above, by = 0.0, 0.0
-    for own in groups.values():
-        above += math.fsum((error**2 - within**2) * distance**2 for error, distance in own) / len(own)
-        by += math.fsum(distance**4 for _, distance in own) / len(own)
+    for own in groups:
+        above += math.fsum((error**2 - within**2) * distance**2 for _, error, distance in own) / len(own)
+        by += math.fsum(distance**4 for *_, distance in own) / len(own)
     return Spread(deviation=within, count=len(groups), doubling=math.sqrt(max(0.0, above / by)))
 
 
@@ -145,10 +139,8 @@ def spread_of_sum(parts: Sequence[tuple[float, Spread]]) -> Spread:
     """Return the errors of a sum of seconds, each with its own: their 5 % and 95 % bounds add up.
 
     That is exact if all err in the same direction, as on a slower machine; otherwise the sum is more certain. The
-    degrees of freedom are those of the largest part. Raises `ValueError` if there is none.
+    degrees of freedom are those of the largest part.
     """
-    if not parts:
-        raise ValueError("no part to take a spread from")
     whole = math.fsum(seconds for seconds, _ in parts)
     _, largest = max(parts, key=lambda part: part[0])
     if len(parts) == 1 or whole <= 0:
@@ -179,10 +171,3 @@ def clopper_pearson(inside: float, of: int) -> tuple[float, float]:
     low = float(scipy.stats.beta.ppf(_LEFT_ON_LEVEL, inside, outside + 1)) if inside > 0 else 0.0
     high = float(scipy.stats.beta.ppf(1 - _LEFT_ON_LEVEL, inside + 1, outside)) if outside > 0 else 1.0
     return low, high
-
-
-def _groups(named: Iterable[tuple[str, T]]) -> Mapping[str, list[T]]:
-    found: dict[str, list[T]] = {}
-    for name, each in named:
-        found.setdefault(name, []).append(each)
-    return found

@@ -83,21 +83,21 @@ def chance_of_stuck(counts: StuckCounts, workload: str, read_threads: int) -> Ch
     With more read threads it is the probability with few, times the share that got stuck with more of those that did
     with few. If that was not measured, the next lower class counts: all threads have to wait at once.
     """
-    told = {name: each for name, each in counts.few_threads.items() if each.crashes}
-    if workload in told and told[workload].crashes >= _ENOUGH:
-        told = {workload: told[workload]}
-    if not told:
+    measured = {name: each for name, each in counts.few_threads.items() if each.crashes}
+    if workload in measured and measured[workload].crashes >= _ENOUGH:
+        measured = {workload: measured[workload]}
+    if not measured:
         return None
     known = [least for least, each in counts.more_threads.items() if each.crashes >= _FEWEST and least <= read_threads]
     at_least = max(known, default=FEW_THREADS)
     more = counts.more_threads[at_least] if known else None
-    posterior = _posterior(tuple(told.values()), more)
+    posterior = _posterior(tuple(measured.values()), more)
     return ChanceOfStuck(
         mean=posterior.mean,
         low=posterior.low,
         high=posterior.high,
-        few_threads=sum(told.values(), StuckCount()),
-        workloads=tuple(told),
+        few_threads=sum(measured.values(), StuckCount()),
+        workloads=tuple(measured),
         at_least=at_least,
         more_threads=more,
     )

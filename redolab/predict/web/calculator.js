@@ -36,13 +36,13 @@ function crowding(question, age) {
 }
 
 function predict(question, logSize) {
-  const learnt = known(question), found = learnt.storages[question.storage], age = ageOf(question, logSize);
-  const crowded = between(learnt.crowding, crowding(question, age)), [row, share] = between(learnt.redo, age);
+  const fitted = known(question), found = fitted.storages[question.storage], age = ageOf(question, logSize);
+  const crowded = between(fitted.crowding, crowding(question, age)), [row, share] = between(fitted.redo, age);
   const ready = interpolated([row, row + 1].map((each) => interpolated(found.ready[each], crowded)), [0, share]);
-  const bounds = learnt.bounds[found.bounds[isMeasured(question) ? 0 : 1]], at = between(learnt.sizes, logSize);
+  const bounds = fitted.bounds[found.bounds[isMeasured(question) ? 0 : 1]], at = between(fitted.sizes, logSize);
   // null: more recoveries than one in twenty get stuck.
   const end = (number) => (bounds[at[0]][number] === null ? null : interpolated(bounds.map((each) => each[number]), at));
-  const stuck = crowding(question, age) > learnt.one_batch ? end(2 + threadClass(question)) : end(1);
+  const stuck = crowding(question, age) > fitted.one_batch ? end(2 + threadClass(question)) : end(1);
   return { logSize, age, ready, low: ready * end(0), high: ready * end(1),
     sure: stuck === null ? Infinity : ready * stuck, minutes: (age / question.redoPerHour) * 60 };
 }
@@ -110,13 +110,13 @@ function fixed(value, places) {
 }
 
 function reservations(question, rows) {
-  const learnt = known(question), numbers = (row) => [
-    ...(row.logSize > learnt.beyond_from ? [learnt.beyond] : row.logSize > learnt.few_from ? [learnt.few] : []),
-    ...(isMeasured(question) ? [] : [learnt.other_pool]),
-    ...(crowding(question, row.age) > learnt.one_batch ? learnt.stuck[threadClass(question)] : []),
+  const fitted = known(question), numbers = (row) => [
+    ...(row.logSize > fitted.beyond_from ? [fitted.beyond] : row.logSize > fitted.few_from ? [fitted.few] : []),
+    ...(isMeasured(question) ? [] : [fitted.other_pool]),
+    ...(crowding(question, row.age) > fitted.one_batch ? fitted.stuck[threadClass(question)] : []),
   ];
-  const filled = (row) => [...learnt.storages[question.storage].said, ...numbers(row)].map((number) => learnt.said[number]
-    .replace("{log}", size(row.logSize)).replace("{times}", Number(fixed(row.logSize / learnt.largest, 1)))
+  const filled = (row) => [...fitted.storages[question.storage].sentences, ...numbers(row)].map((number) => fitted.sentences[number]
+    .replace("{log}", size(row.logSize)).replace("{times}", Number(fixed(row.logSize / fitted.largest, 1)))
     .replace("{pool}", size(question.pool)));
   return [...new Set(rows.flatMap(filled))].map((each) => `${each}. `).join("");
 }

@@ -78,7 +78,7 @@ def demand_of_monitored(server: MonitoredServer, span: Span, *, from_os_log_writ
 def with_dirty_pages(demand: Demand, model: Model, dirty_pages: int | None) -> Demand:
     """Return a demand that warns if more pages were dirty than the redo of the model's workload leaves."""
     most = max(demand.ages, default=0)
-    if not most or dirty_pages is None or dirty_pages < _MANY * (typical := model.learned.dirty_pages.at(most)):
+    if not most or dirty_pages is None or dirty_pages < _MANY * (typical := model.fitted.dirty_pages.at(most)):
         return demand
     said = (
         f"up to {dirty_pages} pages were dirty, where redo like that of {model.workload} leaves about {typical:.0f} with the largest "

@@ -15,7 +15,7 @@ SURE = Spread(deviation=0.1, count=1000)
 
 
 def _crashes(*seconds: float, stuck: float = 0.0, spread: Spread = SURE) -> list[PossibleCrash]:
-    return [PossibleCrash(1.0, each, spread, stuck) for each in seconds]
+    return [PossibleCrash(each, spread, stuck) for each in seconds]
 
 
 def test_what_is_asked_for_is_the_chance_of_what_is_found() -> None:

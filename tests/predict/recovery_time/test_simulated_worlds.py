@@ -89,7 +89,7 @@ def test_a_chance_to_take_too_long_is_how_often_it_does() -> None:
     claimed, happened = 0.0, 0
     for world in _worlds(12, 2, 0.2, 0.03):
         ages = draw.uniform(0.2, 1.0, 20)
-        crashes = [PossibleCrash(1.0, _PREDICTED * age, world.spread) for age in ages]
+        crashes = [PossibleCrash(_PREDICTED * age, world.spread) for age in ages]
         claimed += chance_beyond(crashes, 22.0).whole
         happened += world.next_one * draw.choice(ages) > 22.0
     assert _is_likely(happened, claimed / _WORLDS), (claimed, happened)
@@ -100,7 +100,7 @@ def test_nineteen_in_twenty_crashes_at_random_moments_are_over_in_the_time_that_
     above = 0
     for world in _worlds(12, 2, 0.2, 0.03):
         ages = draw.uniform(0.2, 1.0, 20)
-        crashes = [PossibleCrash(1.0, _PREDICTED * age, world.spread) for age in ages]
+        crashes = [PossibleCrash(_PREDICTED * age, world.spread) for age in ages]
         above += world.next_one * draw.choice(ages) > seconds_within(crashes, 0.95)
     assert _is_likely(above, 0.05), above
 
