@@ -25,11 +25,14 @@ How many got stuck is learned from them, their times are not: read threads are n
 MEMORY = "memory"
 """Folder of recoveries beside other programs, on host H: their memory counts, their times do not."""
 BINARY_LOG = "binary-log"
-PREPARE = "prepare"
 """Folder of recoveries with large and with cut transactions in the binary log, on host I.
 
 How fast it is read is learned from them; the rest of their times is not.
 """
+PREPARE = "prepare"
+"""Folder of prepared backups beside recoveries, on host I."""
+FULL_16G = "full-16g"
+"""Folder of recoveries with a full log of 16G, on host I; the model never learns from them."""
 HOSTS = {
     **dict.fromkeys((*RECOVERY_PAGES, "inflation", "following"), "A"),
     **dict.fromkeys((HOST_B, "storage"), "B"),
@@ -40,6 +43,7 @@ HOSTS = {
     MEMORY: "H",
     BINARY_LOG: "I",
     PREPARE: "I",
+    FULL_16G: "I",
 }
 """Folder of data/measured → its host, where all of it is of one (data/measured/README.md)."""
 OTHER_MACHINES = (HOST_B, HOST_C, HOST_F, HOST_D, HOST_G)
