@@ -635,7 +635,7 @@ def found_in(logs: Sequence[tuple[Path, int]]) -> Found:
                 continue
             read = records(chunk, Window())
             counted, in_part = numbers_in(read.table["text"])
-            torn += in_part + read.cut_off + read.without_time
+            torn += in_part + read.skipped.cut_off + read.skipped.without_time
             for key, count in counted.items():
                 times[key] = times.get(key, 0) + count
     return Found(times, torn)

@@ -1,26 +1,112 @@
-"""Decision, from one execution of a statement, if its class is an optimisation candidate."""
+"""Decision, from one execution of a statement, if its class is an optimisation candidate.
+
+The rule: rows examined for each table joined (B), against the rows that the answer is made of (A).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+import math
+from enum import StrEnum
 
 import msgspec
 
-from redolab.slowlog.candidates.asking import NotAnswered, TimedOut
-from redolab.slowlog.candidates.counting import Countable, Refused, countable
-from redolab.slowlog.candidates.plan import TableRead, compares_uncounted, const_tables, counted_tables, estimated_rows
-from redolab.slowlog.candidates.shape import Grouping, Shape, Unreadable, parse, rows_by_log, shape_of
-from redolab.slowlog.candidates.verdict import (
-    Bound,
-    Known,
-    Rows,
-    Verdict,
-    examined_per_table,
-    ratio,
-    unknown,
-    verdict_of,
+from redolab.slowlog.candidates.asking import (
+    AskedServer,
+    NotAnswered,
+    TimedOut,
+    compares_uncounted,
+    const_tables,
+    counted_tables,
+    estimated_rows,
 )
+from redolab.slowlog.candidates.counting import Countable, Refused, countable
+from redolab.slowlog.candidates.shape import Grouping, Shape, Unreadable, parse, shape_of
+
+PERFECT = 1.0
+CANDIDATE = 10.0
+"""Limits of B/A for the method's decisions (P. Zaitsev; data/published/query-logs.toml, worth_optimising)."""
+
+
+class Known(StrEnum):
+    """Source of A."""
+
+    LOG = "log"
+    """Exact: without grouping, A is the number of rows sent. Or a bound that settles the decision."""
+    MEASURED = "measured"
+    """Count on a server, of its present data."""
+    ESTIMATED = "estimated"
+    """Estimate of a server's optimiser, from its statistics."""
+    UNKNOWN = "unknown"
+
+
+class Bound(StrEnum):
+    """Relation of a number of rows to A."""
+
+    EXACT = "exact"
+    AT_LEAST = "at least"
+    AT_MOST = "at most"
+
+
+class Verdict(StrEnum):
+    """Decision on a class: worth optimising or not."""
+
+    PERFECT = "perfect"
+    SOME_GAIN = "some gain"
+    CANDIDATE = "candidate"
+    UNKNOWN = "unknown"
+
+
+class Rows(msgspec.Struct, frozen=True):
+    """A: rows sent once GROUP BY, DISTINCT and aggregates are taken away. None: unknown, for `reason`."""
+
+    count: int | None
+    known: Known
+    bound: Bound = Bound.EXACT
+    reason: str = ""
+
+
+def unknown(reason: str) -> Rows:
+    """Return an unknown A with the reason."""
+    return Rows(None, Known.UNKNOWN, reason=reason)
+
+
+def examined_per_table(rows_examined: int, tables: int) -> float:
+    """Return B: rows examined for each table whose rows the server counts; no table counts as one."""
+    return rows_examined / max(tables, 1)
+
+
+def ratio(examined: float, rows: Rows) -> float | None:
+    """Return B/A: 0 if nothing was examined, infinite if only A is 0, None if A is unknown."""
+    if rows.count is None:
+        return None
+    if rows.count == 0:
+        return math.inf if examined else 0.0
+    return examined / rows.count
+
+
+def verdict_of(examined: float, rows: Rows) -> Verdict:
+    """Return the decision for B and A: with a bound, only if it holds for every possible A; with an unknown A, none."""
+    found = ratio(examined, rows)
+    if found is None:
+        return Verdict.UNKNOWN
+    if found <= PERFECT:
+        # A larger A confirms it; a smaller one may not.
+        return Verdict.UNKNOWN if rows.bound is Bound.AT_MOST else Verdict.PERFECT
+    if found >= CANDIDATE:
+        return Verdict.UNKNOWN if rows.bound is Bound.AT_LEAST else Verdict.CANDIDATE
+    return Verdict.SOME_GAIN if rows.bound is Bound.EXACT else Verdict.UNKNOWN
+
+
+def rows_by_log(shape: Shape, rows_sent: int) -> Rows:
+    """Return A as far as the log alone tells.
+
+    It is exact without grouping. Otherwise it is a lower bound: a group has at least one row.
+    """
+    if shape.grouping is Grouping.NONE:
+        return Rows(rows_sent, Known.LOG)
+    if shape.grouping is Grouping.ONE_ROW or shape.supergroups:
+        return Rows(0, Known.LOG, Bound.AT_LEAST)
+    return Rows(rows_sent, Known.LOG, Bound.AT_LEAST)
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,11 +141,11 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     infinity, in JSON where A is 0 and B is not. `note`: remark for the reader.
     """
 
-    tables: int | None
-    const: int | None
-    examined_per_table: float | None
+    tables: int | None = None
+    const: int | None = None
+    examined_per_table: float | None = None
     rows: Rows
-    ratio: float | None
+    ratio: float | None = None
     verdict: Verdict
     note: str = ""
 
@@ -72,20 +158,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     judgement: Judgement
 
 
-class Server(Protocol):
-    """Source of facts about a statement; each method raises `NotAnswered`."""
-
-    def plan(self, countable: Countable, database: str | None) -> Sequence[TableRead]:
-        """Return the plan by which the statement's tables would be read."""
-
-    def plan_of_count(self, countable: Countable, database: str | None) -> Sequence[TableRead]:
-        """Return the plan by which their rows would be counted."""
-
-    def count(self, countable: Countable, database: str | None) -> int:
-        """Return the number of rows that the statement joins."""
-
-
-def judge(execution: Execution, server: Server | None = None, measure: bool = False) -> Judgement:
+def judge(execution: Execution, server: AskedServer | None = None, measure: bool = False) -> Judgement:
     """Decide if the class of an execution is an optimisation candidate.
 
     Without grouping, A comes from the log. Otherwise `server` counts it (`measure`), or its optimiser estimates it.
@@ -100,7 +173,7 @@ def judge(execution: Execution, server: Server | None = None, measure: bool = Fa
         return _unjudged(str(error))
     if shape.tables == 0:
         return _unjudged("it reads no table")
-    answer = _Answer(shape.tables, None, rows_by_log(shape, execution.rows_sent))
+    answer = _Answer(shape.tables, rows_by_log(shape, execution.rows_sent))
     if server is not None:
         answer = _ask(server, measure, execution, shape, answer)
     examined = examined_per_table(execution.rows_examined, answer.tables)
@@ -130,44 +203,37 @@ _BUFFERED = "joined in a join buffer: some versions do not count the rows compar
 
 class _Answer(msgspec.Struct, frozen=True):
     tables: int
-    const: int | None
     rows: Rows
+    const: int | None = None
     note: str = ""
     uncounted: bool = False
 
 
-def _ask(server: Server, measure: bool, execution: Execution, shape: Shape, known: _Answer) -> _Answer:
+def _ask(server: AskedServer, measure: bool, execution: Execution, shape: Shape, known: _Answer) -> _Answer:
     try:
         asked = countable(execution.text)
         plan = server.plan(asked, execution.database)
-        known = _Answer(counted_tables(plan), const_tables(plan), known.rows, uncounted=compares_uncounted(plan))
+        known = _Answer(counted_tables(plan), known.rows, const_tables(plan), uncounted=compares_uncounted(plan))
         if shape.grouping is Grouping.NONE:
             return known
         rows, note = _rows(server, measure, asked, execution.database)
-    except (Refused, NotAnswered) as error:
-        return msgspec.structs.replace(
-            known, note=f"the server was not asked: {error}" if isinstance(error, Refused) else str(error)
-        )
+    except Refused as error:
+        return msgspec.structs.replace(known, note=f"the server was not asked: {error}")
+    except NotAnswered as error:
+        return msgspec.structs.replace(known, note=str(error))
     bound = Bound.AT_MOST if shape.limited else Bound.EXACT
     return msgspec.structs.replace(known, rows=msgspec.structs.replace(rows, bound=bound), note=note)
 
 
-def _rows(server: Server, measure: bool, asked: Countable, database: str | None) -> tuple[Rows, str]:
+def _rows(server: AskedServer, measure: bool, asked: Countable, database: str | None) -> tuple[Rows, str]:
     note = ""
     if measure:
         try:
             return Rows(server.count(asked, database), Known.MEASURED), note
         except TimedOut as error:
             note = f"{error}, so estimated"
-    return Rows(estimated_rows(server.plan_of_count(asked, database)), Known.ESTIMATED), note
+    return Rows(estimated_rows(server.plan(asked, database, of_count=True)), Known.ESTIMATED), note
 
 
 def _unjudged(reason: str) -> Judgement:
-    return Judgement(
-        tables=None,
-        const=None,
-        examined_per_table=None,
-        rows=unknown(reason),
-        ratio=None,
-        verdict=Verdict.UNKNOWN,
-    )
+    return Judgement(rows=unknown(reason), verdict=Verdict.UNKNOWN)

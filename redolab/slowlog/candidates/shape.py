@@ -10,8 +10,6 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from redolab.slowlog.candidates.verdict import Bound, Known, Rows
-
 DIALECT = "mysql"
 _LONGEST = 256 * 1024
 """Characters of a statement that is parsed: a second or two of work. What is longer is a list of values."""
@@ -93,18 +91,6 @@ def shape_of(select: exp.Select) -> Shape:
 def tables_of(select: exp.Select) -> list[exp.Table]:
     """Return the tables that a SELECT names, those of its derived tables included."""
     return [table for table in select.find_all(exp.Table) if table.db or table.name.upper() != "DUAL"]
-
-
-def rows_by_log(shape: Shape, rows_sent: int) -> Rows:
-    """Return A as far as the log alone tells.
-
-    It is exact without grouping. Otherwise it is a lower bound: a group has at least one row.
-    """
-    if shape.grouping is Grouping.NONE:
-        return Rows(rows_sent, Known.LOG)
-    if shape.grouping is Grouping.ONE_ROW or shape.supergroups:
-        return Rows(0, Known.LOG, Bound.AT_LEAST)
-    return Rows(rows_sent, Known.LOG, Bound.AT_LEAST)
 
 
 def _check_parts(select: exp.Select) -> None:

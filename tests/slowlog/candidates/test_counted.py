@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redolab.project import PROJECT
-from redolab.slowlog.candidates.plan import TableRead, counted_tables
+from redolab.slowlog.candidates.asking import TableRead, counted_tables
 from tests.slowlog.candidates.examples import ROWS
 from tests.slowlog.candidates.on_all_servers import read_counted, tables
 

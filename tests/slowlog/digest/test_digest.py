@@ -7,6 +7,7 @@ import math
 import os
 import random
 import threading
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -22,9 +23,8 @@ from redolab.slowlog.digest.shapes import with_shapes
 from redolab.slowlog.digest.sources import in_order
 from redolab.slowlog.digest.spill import Spill
 from tests.slowlog.digest import making
-from tests.slowlog.digest.comparing import differences
 from tests.slowlog.digest.golden import FORMS, REAL, SLOW, as_lines
-from tests.slowlog.digest.theirs import is_installed, kept, theirs
+from tests.slowlog.digest.pt_query_digest import differences, is_installed, kept_classes, their_classes
 from tests.thorough import mostly_thorough
 
 _FINGERPRINTS = Path(__file__).parent / "fingerprints.json"
@@ -44,7 +44,7 @@ def test_a_log_has_the_digest_beside_it(log: Path) -> None:
 
 @pytest.mark.parametrize("log", REAL, ids=lambda log: log.stem)
 def test_a_servers_log_has_the_classes_that_pt_query_digest_finds(log: Path) -> None:
-    assert list(differences(digest([log]), kept(log))) == []
+    assert list(differences(digest([log]), kept_classes(log))) == []
 
 
 @pytest.mark.parametrize("log", REAL[::3], ids=lambda log: log.stem)
@@ -67,7 +67,7 @@ def test_logs_from_a_seed_are_the_same_in_pieces_and_in_chunks_and_to_pt_query_d
     whole = tmp_path / "whole.log"
     whole.write_bytes(content)
     found = digest([whole])
-    assert not is_installed() or list(differences(found, theirs(whole))) == []
+    assert not is_installed() or list(differences(found, their_classes(whole))) == []
     assert without_files(found) == without_files(digest(making.pieces(content, tmp_path, seed)))
     in_chunks = digest([whole], chunk=random.Random(seed).randrange(1, len(content)))
     assert without_files(found) == without_files(in_chunks)
@@ -98,7 +98,7 @@ def test_percentiles_are_exact_and_the_disk_makes_no_difference() -> None:
     )
     figures: list[tuple[int, Distribution, int, float]] = []
     for most_kept in (10, 10**9):
-        with Spill(most_kept) as spill:
+        with closing(Spill(most_kept)) as spill:
             for part in frame.iter_slices(100):
                 spill.add(part)
             figures.extend(spill.figures({0: len(times)}))
