@@ -79,7 +79,7 @@ _BLOCK = 8192
 _READ = 1 << 20
 """Bytes of a log that are read at a time."""
 _TO_REOPEN = 30.0
-_TO_REOPEN_HELD = 0.5
+_TO_REOPEN_PAUSED = 0.5
 """Seconds for a new log while logging is paused. Some servers open none then, and the pause must stay short."""
 _TO_WRITE = 2.0
 _LOOK = 0.001
@@ -439,7 +439,7 @@ class Rotation(StorageExperiment[Server, Rotating, Conditions, "ServerOnDisk", R
         stage.say("reading the logs")
         started.wait_gone()
         old = [] if rotation.old is None else [(rotation.old, grown)]
-        found = found_in([*old, (rotation.log, 0)])
+        content = read_logs([*old, (rotation.log, 0)])
         trial = RotationTrial(
             version=started.instance.server.version,
             log_bytes=size,
@@ -450,12 +450,14 @@ class Rotation(StorageExperiment[Server, Rotating, Conditions, "ServerOnDisk", R
                     name=name,
                     began_s=(part_began - began) / _SECOND,
                     seconds=(part_ended - part_began) / _SECOND,
-                    longest_ms=longest_ms(sent, part_began, part_ended),
+                    longest_ms=longest_answer_ms(sent, part_began, part_ended),
                 )
                 for name, part_began, part_ended in rotation.parts
             ),
             rotation_s=took,
-            check=checked(sent, found, rotation.held, rotation.opened if step.method is Method.RM_FLUSH else 0),
+            check=check_logs(
+                sent, content, rotation.pause, rotation.opened_at if step.method is Method.RM_FLUSH else 0
+            ),
             before=before,
             after=after,
             idle_tables=conditions.tables,
@@ -496,12 +498,12 @@ class LogRotation:
         """Path of the old log; None if it was removed."""
         self.parts: list[tuple[str, int, int]] = []
         """Name, beginning and end of each part, in order."""
-        self.held: tuple[int, int] | None = None
+        self.pause: tuple[int, int] | None = None
         """Beginning and end of the pause of logging; None without a pause."""
-        self.opened = 0
+        self.opened_at = 0
         """Time at which the new log was open."""
         self._server = server
-        self._beside = log.with_name(f"{log.name}-old")
+        self._old_path = log.with_name(f"{log.name}-old")
 
     def rotate(self, method: Method, *, held: bool, notes: Path) -> None:
         """Rotate the log; with `held`, logging is paused meanwhile. Raises `LabError`.
@@ -511,11 +513,11 @@ class LogRotation:
         if method is Method.RENAME_SYNC_FLUSH:
             self._by_command(WAIT if held else 0.0, notes)
         elif held:
-            self._change_held(method)
+            self._change_paused(method)
         else:
             self._change(method, _TO_REOPEN)
         self._wait_written()
-        self.opened = _now()
+        self.opened_at = _now()
 
     @contextmanager
     def _part(self, name: str) -> Iterator[None]:
@@ -534,10 +536,10 @@ class LogRotation:
         with self._part("command"):
             processes.run(Command(command, environment={"XDG_STATE_HOME": str(notes)}))
         if wait:
-            self.held = began, _now()
+            self.pause = began, _now()
         (self.old,) = self.log.parent.glob(f"{self.log.name}-*")
 
-    def _change_held(self, method: Method) -> None:
+    def _change_paused(self, method: Method) -> None:
         changes = changes_to_be_quiet(self._server.named_values("SHOW GLOBAL VARIABLES"))
         began = _now()
         try:
@@ -545,16 +547,16 @@ class LogRotation:
                 self._server.execute(*(change.to_do for change in changes))
             with self._part("waiting"):
                 time.sleep(WAIT)
-            self._change(method, _TO_REOPEN_HELD)
+            self._change(method, _TO_REOPEN_PAUSED)
             with self._part("waiting after"):
                 time.sleep(WAIT)
         finally:
             with self._part("releasing"):
                 self._server.execute(*(change.to_undo for change in reversed(changes)))
-            self.held = began, _now()
+            self.pause = began, _now()
         if not self.log.exists():
             # MySQL 9.7 opens no new log while log_output is NONE, and goes on in the old one.
-            self._open_anew(method, _TO_REOPEN, AGAIN)
+            self._reopen(method, _TO_REOPEN, AGAIN)
 
     def _change(self, method: Method, patience: float) -> None:
         """Take the old log away, and have the server open a new one; wait so many seconds for one after a signal."""
@@ -565,14 +567,14 @@ class LogRotation:
             with self._part("rm"):
                 self.log.unlink()
         else:
-            self.old = self._beside
+            self.old = self._old_path
             with self._part("rename"):
                 self.log.rename(self.old)
-        self._open_anew(method, patience)
+        self._reopen(method, patience)
 
     def copy_and_truncate(self) -> None:
         """Copy the log and truncate it, as logrotate does. Raises `OSError`, and leaves the log alone, if the copy fails."""
-        self.old = self._beside
+        self.old = self._old_path
         made = os.open(self.old, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(made, "wb") as copy, self.log.open("r+b", buffering=0) as source:
             with self._part("copy"):
@@ -584,7 +586,7 @@ class LogRotation:
             with self._part("truncate"):
                 os.ftruncate(source.fileno(), 0)
 
-    def _open_anew(self, method: Method, patience: float, again: str = "") -> None:
+    def _reopen(self, method: Method, patience: float, again: str = "") -> None:
         """Have the server open a new log. After a signal, wait until there is one, or it seems that there will be none."""
         if (number := _SIGNALS.get(method)) is None:
             with self._part(f"flush{again}"):
@@ -608,14 +610,14 @@ class LogRotation:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LogContent:
     """Content of logs: how often each (client, number) occurs, and how many records are torn."""
 
     times: Mapping[tuple[int, int], int]
     torn: int
 
 
-def found_in(logs: Sequence[tuple[Path, int]]) -> Found:
+def read_logs(logs: Sequence[tuple[Path, int]]) -> LogContent:
     """Return the content of these logs, each from a byte at which a record begins. Raises `OSError`."""
     from redolab.slowlog.digest.chunks import chunks
     from redolab.slowlog.digest.records import Window, records
@@ -634,14 +636,14 @@ def found_in(logs: Sequence[tuple[Path, int]]) -> Found:
             if not chunk.content:
                 continue
             read = records(chunk, Window())
-            counted, in_part = numbers_in(read.table["text"])
+            counted, in_part = count_numbers(read.table["text"])
             torn += in_part + read.skipped.cut_off + read.skipped.without_time
             for key, count in counted.items():
                 times[key] = times.get(key, 0) + count
-    return Found(times, torn)
+    return LogContent(times, torn)
 
 
-def numbers_in(texts: pl.Series) -> tuple[dict[tuple[int, int], int], int]:
+def count_numbers(texts: pl.Series) -> tuple[dict[tuple[int, int], int], int]:
     """Count each (client, number) among these texts of statements, and the torn records."""
     import polars as pl
 
@@ -656,12 +658,12 @@ def numbers_in(texts: pl.Series) -> tuple[dict[tuple[int, int], int], int]:
     return {(client, number): count for client, number, count in counted.iter_rows()}, frame.height - whole.height
 
 
-def checked(
-    sent: Sequence[Sent], found: Found, held: tuple[int, int] | None = None, removed_until: int = 0
+def check_logs(
+    sent: Sequence[Sent], content: LogContent, pause: tuple[int, int] | None = None, removed_until: int = 0
 ) -> LogCheck:
     """Compare the statements that clients sent, numbered by position, with those found in the logs.
 
-    A statement may be missing if logging was paused meanwhile, from `held[0]` to `held[1]`, or if it was sent before
+    A statement may be missing if logging was paused meanwhile, from `pause[0]` to `pause[1]`, or if it was sent before
     `removed_until` and went with the old file. The server logs a statement after it has answered, before it reads the
     client's next. A statement sent before the pause of logging may therefore be missing, too. A number in the logs that
     no client sent is a torn record.
@@ -669,18 +671,18 @@ def checked(
     import numpy as np
 
     for_ever = np.iinfo(np.int64).max
-    pause_began, pause_ended = held or (for_ever, -1)
+    pause_began, pause_ended = pause or (for_ever, -1)
     lost_at: list[int] = []
     logged = unlogged = removed = 0
     for client, each in enumerate(sent):
         numbers = range(1, len(each.sent) + 1)
-        missing = np.array([(client, number) not in found.times for number in numbers], dtype=np.bool_)
+        missing = np.array([(client, number) not in content.times for number in numbers], dtype=np.bool_)
         next_answered = np.append(each.answered[1:], for_ever)
-        was_held = missing & (each.sent <= pause_ended) & (next_answered >= pause_began)
-        was_removed = missing & ~was_held & (each.sent < removed_until)
+        was_unlogged = missing & (each.sent <= pause_ended) & (next_answered >= pause_began)
+        was_removed = missing & ~was_unlogged & (each.sent < removed_until)
         logged += int((~missing).sum())
-        unlogged, removed = unlogged + int(was_held.sum()), removed + int(was_removed.sum())
-        lost_at += each.sent[missing & ~was_held & ~was_removed].tolist()
+        unlogged, removed = unlogged + int(was_unlogged.sum()), removed + int(was_removed.sum())
+        lost_at += each.sent[missing & ~was_unlogged & ~was_removed].tolist()
     return LogCheck(
         sent=sum(len(each.sent) for each in sent),
         logged=logged,
@@ -688,13 +690,13 @@ def checked(
         lost_s=(max(lost_at) - min(lost_at)) / _SECOND if lost_at else 0.0,
         unlogged=unlogged,
         removed=removed,
-        twice=sum(count > 1 for count in found.times.values()),
-        torn=found.torn
-        + sum(not (client < len(sent) and 1 <= number <= len(sent[client].sent)) for client, number in found.times),
+        twice=sum(count > 1 for count in content.times.values()),
+        torn=content.torn
+        + sum(not (client < len(sent) and 1 <= number <= len(sent[client].sent)) for client, number in content.times),
     )
 
 
-def longest_ms(sent: Sequence[Sent], began: int, ended: int) -> float:
+def longest_answer_ms(sent: Sequence[Sent], began: int, ended: int) -> float:
     """Return the longest answer, in milliseconds from when it was sent, to a statement in flight between two times.
 
     0 if there is none.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import Instance
 from redolab.units import MIB
+from tests.command import redolab
 
 _POOL = 64 * MIB
 CHOSEN = {"slow_query_log": "1", "long_query_time": "3.5", "min_examined_row_limit": "100", "log_output": "TABLE"}
@@ -30,20 +32,25 @@ class UsersServer:
 
     @property
     def arguments(self) -> list[str]:
-        """The options that name it."""
+        """Options of commands that name the server."""
         return ["--socket", str(self.socket), "--user", "root"]
 
     def variables(self) -> dict[str, str]:
-        """All its global variables."""
+        """Return the server's global variables, without those that change by themselves."""
         with self.instance.connections.connect() as connection, connection.cursor() as cursor:
             cursor.execute("SHOW GLOBAL VARIABLES")
             return {name: str(value) for name, value in cursor.fetchall() if not name.startswith(_NOT_SETTINGS)}
 
     def do(self, *statements: str) -> None:
-        """Carry these out as root."""
+        """Run the statements as root."""
         with self.instance.connections.connect() as connection, connection.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
+
+
+def slowlog(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `redolab slowlog`."""
+    return redolab("slowlog", *arguments, seconds=60)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from pymysql.connections import Connection
 from redolab.errors import LabError
 from redolab.slowlog.candidates.counting import Countable, TableName
 
-_OTHERWISE = frozenset({"ANSI_QUOTES", "HIGH_NOT_PRECEDENCE", "NO_BACKSLASH_ESCAPES", "ORACLE", "PIPES_AS_CONCAT"})
+_OTHER_SYNTAX = frozenset({"ANSI_QUOTES", "HIGH_NOT_PRECEDENCE", "NO_BACKSLASH_ESCAPES", "ORACLE", "PIPES_AS_CONCAT"})
 """SQL modes in which a server reads a text as another statement than the parser does."""
 _READS_WITHOUT_LOCKS = frozenset({"INNODB", "ROCKSDB", "TOKUDB"})
 """Engines whose SELECT blocks no writer; a long SELECT on any other engine does."""
@@ -29,7 +29,7 @@ _SYNTAX = 1064
 _NO_PRIVILEGE = frozenset({1227})
 _NOT_THERE = frozenset({_SYNTAX, 1193})
 """Error numbers by which versions without it refuse TRANSACTION READ ONLY: MySQL 5.5 takes it for a variable."""
-_IN_ITS_LOG = (
+_COUNTS_ARE_LOGGED = (
     "What was counted without an index is in the server's slow log: log_queries_not_using_indexes is ON, and this user may not set "
     "min_examined_row_limit for its session."
 )
@@ -130,10 +130,10 @@ class AskedServer:
                 "SELECT TABLE_TYPE, ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
                 (table.database or database, table.name),
             )
-            found = cursor.fetchone()
-        if found is None:
+            row = cursor.fetchone()
+        if row is None:
             raise NotAnswered(f"there is no table {table}, or not for this user")
-        kind, engine = found
+        kind, engine = row
         if kind != "BASE TABLE":
             raise NotAnswered(f"{table} is no table but a {str(kind).lower()}, which may call functions")
         if str(engine).upper() not in _READS_WITHOUT_LOCKS:
@@ -144,7 +144,7 @@ class AskedServer:
         with self._connection.cursor() as cursor:
             cursor.execute(f"SET SESSION long_query_time = {_LONGEST_QUERY_TIME}")
             # MySQL 9 asks a privilege for that.
-            kept_out = self._is_set("min_examined_row_limit = 4294967295", unless=_NO_PRIVILEGE)
+            is_unlogged = self._is_set("min_examined_row_limit = 4294967295", unless=_NO_PRIVILEGE)
             cursor.execute(f"SET SESSION lock_wait_timeout = {math.ceil(self._at_most)}")
             # By SERIALIZABLE, were that the server's default, a SELECT would lock what it reads.
             cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
@@ -155,12 +155,12 @@ class AskedServer:
                 "('max_execution_time', 'max_statement_time', 'sql_mode', 'log_queries_not_using_indexes')"
             )
             variables = {name.lower(): str(value) for name, value in cursor.fetchall()}
-            if not kept_out and variables.get("log_queries_not_using_indexes") == "ON":
-                self.note = _IN_ITS_LOG
-            otherwise = _OTHERWISE & set(variables.get("sql_mode", "").upper().split(","))
-            if otherwise:
+            if not is_unlogged and variables.get("log_queries_not_using_indexes") == "ON":
+                self.note = _COUNTS_ARE_LOGGED
+            other_modes = _OTHER_SYNTAX & set(variables.get("sql_mode", "").upper().split(","))
+            if other_modes:
                 raise LabError(
-                    f"the server reads statements otherwise (sql_mode {', '.join(sorted(otherwise))})",
+                    f"the server reads statements otherwise (sql_mode {', '.join(sorted(other_modes))})",
                     "leave A to the log: give no server",
                 )
             if _identity(self._connection) != _identity(self._killer):

@@ -86,13 +86,13 @@ def ratio(examined: float, rows: Rows) -> float | None:
 
 def verdict_of(examined: float, rows: Rows) -> Verdict:
     """Return the decision for B and A: with a bound, only if it holds for every possible A; with an unknown A, none."""
-    found = ratio(examined, rows)
-    if found is None:
+    times = ratio(examined, rows)
+    if times is None:
         return Verdict.UNKNOWN
-    if found <= PERFECT:
+    if times <= PERFECT:
         # A larger A confirms it; a smaller one may not.
         return Verdict.UNKNOWN if rows.bound is Bound.AT_MOST else Verdict.PERFECT
-    if found >= CANDIDATE:
+    if times >= CANDIDATE:
         return Verdict.UNKNOWN if rows.bound is Bound.AT_LEAST else Verdict.CANDIDATE
     return Verdict.SOME_GAIN if rows.bound is Bound.EXACT else Verdict.UNKNOWN
 
@@ -211,12 +211,12 @@ class _Answer(msgspec.Struct, frozen=True):
 
 def _ask(server: AskedServer, measure: bool, execution: Execution, shape: Shape, known: _Answer) -> _Answer:
     try:
-        asked = countable(execution.text)
-        plan = server.plan(asked, execution.database)
+        statements = countable(execution.text)
+        plan = server.plan(statements, execution.database)
         known = _Answer(counted_tables(plan), known.rows, const_tables(plan), uncounted=compares_uncounted(plan))
         if shape.grouping is Grouping.NONE:
             return known
-        rows, note = _rows(server, measure, asked, execution.database)
+        rows, note = _rows(server, measure, statements, execution.database)
     except Refused as error:
         return msgspec.structs.replace(known, note=f"the server was not asked: {error}")
     except NotAnswered as error:
@@ -225,14 +225,14 @@ def _ask(server: AskedServer, measure: bool, execution: Execution, shape: Shape,
     return msgspec.structs.replace(known, rows=msgspec.structs.replace(rows, bound=bound), note=note)
 
 
-def _rows(server: AskedServer, measure: bool, asked: Countable, database: str | None) -> tuple[Rows, str]:
+def _rows(server: AskedServer, measure: bool, statements: Countable, database: str | None) -> tuple[Rows, str]:
     note = ""
     if measure:
         try:
-            return Rows(server.count(asked, database), Known.MEASURED), note
+            return Rows(server.count(statements, database), Known.MEASURED), note
         except TimedOut as error:
             note = f"{error}, so estimated"
-    return Rows(estimated_rows(server.plan(asked, database, of_count=True)), Known.ESTIMATED), note
+    return Rows(estimated_rows(server.plan(statements, database, of_count=True)), Known.ESTIMATED), note
 
 
 def _unjudged(reason: str) -> Judgement:

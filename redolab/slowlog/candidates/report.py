@@ -43,9 +43,9 @@ def answer(report: CandidatesReport) -> str:
     candidates = [each for each in report.judged if each.judgement.verdict is Verdict.CANDIDATE]
     if candidates:
         ranks = ", ".join(f"#{each.rank}" for each in candidates)
-        said = f"Worth optimising: {ranks}, {report.share(Verdict.CANDIDATE):.0%} of the query time."
+        sentence = f"Worth optimising: {ranks}, {report.share(Verdict.CANDIDATE):.0%} of the query time."
     elif any(each.judgement.verdict is not Verdict.UNKNOWN for each in report.judged):
-        said = f"None examines {CANDIDATE:g} times the rows that its answer takes, as far as is known."
+        sentence = f"None examines {CANDIDATE:g} times the rows that its answer takes, as far as is known."
     else:
         return "Of none is it known whether it is worth optimising."
     rest = [
@@ -57,7 +57,7 @@ def answer(report: CandidatesReport) -> str:
         )
         if any(each.judgement.verdict is verdict for each in report.judged)
     ]
-    return f"{said} Of the time {', '.join(rest)}." if rest else said
+    return f"{sentence} Of the time {', '.join(rest)}." if rest else sentence
 
 
 def table(report: CandidatesReport) -> ReportTable:
@@ -77,9 +77,8 @@ def _notes(report: CandidatesReport) -> Iterator[str]:
         yield report.note
     reasons: dict[str, list[str]] = {}
     for each in report.judged:
-        said = each.judgement.note or each.judgement.rows.reason
-        if said:
-            reasons.setdefault(said, []).append(f"#{each.rank}")
+        if reason := each.judgement.note or each.judgement.rows.reason:
+            reasons.setdefault(reason, []).append(f"#{each.rank}")
     for reason, ranks in reasons.items():
         yield f"{', '.join(ranks)}: {reason}"
     if any(_is_unseen_join(each.judgement) for each in report.judged):

@@ -52,12 +52,12 @@ def parse(text: str) -> exp.Select:
     if len(text) > _LONGEST:
         raise Unreadable(f"longer than {_LONGEST // 1024} KiB")
     try:
-        found = [each for each in sqlglot.parse(text, dialect=DIALECT) if each is not None]
+        statements = [each for each in sqlglot.parse(text, dialect=DIALECT) if each is not None]
     except (SqlglotError, RecursionError):
         raise Unreadable("the parser does not understand it") from None
-    if len(found) != 1:
+    if len(statements) != 1:
         raise Unreadable("not one statement")
-    (statement,) = found
+    (statement,) = statements
     while isinstance(statement, exp.Subquery) and not {name for name, value in statement.args.items() if value} - {
         "this"
     }:
@@ -107,8 +107,8 @@ def _check_parts(select: exp.Select) -> None:
 
 
 def _is_derived(select: exp.Select) -> bool:
-    around = select.parent
-    return isinstance(around, exp.Subquery) and isinstance(around.parent, exp.From | exp.Join)
+    parent = select.parent
+    return isinstance(parent, exp.Subquery) and isinstance(parent.parent, exp.From | exp.Join)
 
 
 def _is_plain(select: exp.Select) -> bool:

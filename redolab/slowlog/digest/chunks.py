@@ -55,54 +55,54 @@ class Chunk:
 
 def chunks(blocks: Iterable[bytes], size: int = CHUNK) -> Iterator[Chunk]:
     """Yield chunks of about `size` bytes. The limits of the blocks make no difference to the records."""
-    held: list[bytes] = []
+    blocks_held: list[bytes] = []
     length, stamp, first, dropped = 0, b"", True, 0
     wanted = size
     for block in blocks:
-        held.append(block)
+        blocks_held.append(block)
         length += len(block)
         if length < wanted:
             continue
-        content = b"".join(held)
+        content = b"".join(blocks_held)
         cut = _cut(content)
         if cut <= 0:
             if length > LONGEST:
                 content = content[:_KEPT] + content[-_KEPT:]
                 dropped += length - len(content)
-            held, length = [content], len(content)
+            blocks_held, length = [content], len(content)
             wanted = length + size
             continue
         whole, rest = content[:cut], content[cut:]
         yield Chunk(whole, stamp, first, last=False, dropped=dropped)
         stamp, first, dropped = _last_stamp(whole) or stamp, False, 0
-        held, length, wanted = [rest], len(rest), size
-    yield Chunk(b"".join(held), stamp, first, last=True, dropped=dropped)
+        blocks_held, length, wanted = [rest], len(rest), size
+    yield Chunk(b"".join(blocks_held), stamp, first, last=True, dropped=dropped)
 
 
 def _cut(content: bytes) -> int:
     """Return the offset at which the last record begins; 0 if it cannot be found."""
     end = len(content)
-    while (found := content.rfind(RECORD, 0, end)) > 0:
-        if ends_record(content, found):
-            line = content.rfind(b"\n", 0, found) + 1
-            return line if is_stamp(content[line:found]) else found + 1
-        end = found
+    while (newline := content.rfind(RECORD, 0, end)) > 0:
+        if ends_record(content, newline):
+            line = content.rfind(b"\n", 0, newline) + 1
+            return line if is_stamp(content[line:newline]) else newline + 1
+        end = newline
     return 0
 
 
 def _last_stamp(content: bytes) -> bytes:
     end = len(content)
-    while (found := content.rfind(TIME, 0, end)) >= 0:
-        stop = content.find(b"\n", found)
-        line = content[found:stop]
+    while (begin := content.rfind(TIME, 0, end)) >= 0:
+        stop = content.find(b"\n", begin)
+        line = content[begin:stop]
         if (
             content.startswith(RECORD, stop)
             and is_stamp(line)
             and len(line) > len(TIME)
-            and content[found - 1 : found] in _BEFORE_LINE
+            and content[begin - 1 : begin] in _BEFORE_LINE
         ):
             return line.removeprefix(TIME)
-        end = found
+        end = begin
     return b""
 
 

@@ -224,7 +224,7 @@ def _within(window: Window) -> pl.Expr:
     return inside.fill_null(False)
 
 
-def _moment(of: datetime) -> pl.Expr:
-    if of.tzinfo is None:
+def _moment(limit: datetime) -> pl.Expr:
+    if limit.tzinfo is None:
         return pl.col("at")
     return pl.when("zoned").then("at").otherwise(pl.col("epoch") * MICROSECONDS)

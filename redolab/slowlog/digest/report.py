@@ -66,12 +66,12 @@ def _flat(prefix: str, fields: dict[str, object]) -> Iterator[tuple[str, object]
 
 def _answer(digest: Digest) -> str:
     queries, classes = noun(digest.count, "query", "queries"), noun(len(digest.classes), "class", "classes")
-    took = f"{queries} of {classes} took {_seconds(digest.seconds)}"
+    total = f"{queries} of {classes} took {_seconds(digest.seconds)}"
     if digest.span_seconds is None or digest.concurrency is None:
-        return f"{took}."
-    when = f"{_time(digest.first_seen)} to {_time(digest.last_seen)}"
+        return f"{total}."
+    period = f"{_time(digest.first_seen)} to {_time(digest.last_seen)}"
     return (
-        f"{took} within {format_duration(digest.span_seconds)} ({when}): "
+        f"{total} within {format_duration(digest.span_seconds)} ({period}): "
         f"{_rate(digest.concurrency)} at a time, {_rate(digest.count / digest.span_seconds)} a second."
     )
 

@@ -35,9 +35,9 @@ class Summary:
 
 
 def summarise(chunk: Chunk, window: Window) -> Summary:
-    """Summarise a chunk. Touches nothing else, so any number of chunks can be read at the same time."""
-    read = records(chunk, window)
-    table = with_shapes(read.table.with_columns(pl.col("database").forward_fill()))
+    """Summarise a chunk. Nothing else is changed, so several threads can do it at once."""
+    chunk_records = records(chunk, window)
+    table = with_shapes(chunk_records.table.with_columns(pl.col("database").forward_fill()))
     table = table.with_row_index("place")
     sums = table.group_by("shape").agg(_sums())
     slowest = (
@@ -50,8 +50,8 @@ def summarise(chunk: Chunk, window: Window) -> Summary:
         sums=sums,
         times=table.group_by("shape", "us").agg(n=pl.len()),
         slowest=table[slowest].drop("place"),
-        database=read.last_database,
-        skipped=read.skipped,
+        database=chunk_records.last_database,
+        skipped=chunk_records.skipped,
         dropped=chunk.dropped,
     )
 
@@ -91,7 +91,7 @@ class Tallies:
     dropped: int = 0
     """Bytes left out of records that are too long."""
     _numbers: dict[bytes, int] = field(default_factory=dict)
-    _of_shape: dict[int, int] = field(default_factory=dict)
+    _number_of_shape: dict[int, int] = field(default_factory=dict)
     _sums: list[pl.DataFrame] = field(default_factory=list)
     _database: str | None = None
 
@@ -106,11 +106,11 @@ class Tallies:
         self.dropped += summary.dropped
         shapes = summary.slowest["shape"].to_list()
         for row, shape in enumerate(shapes):
-            if shape not in self._of_shape:
+            if shape not in self._number_of_shape:
                 text = as_bytes(summary.slowest["text"][row])
-                self._of_shape[shape] = self._number(fingerprint(text))
+                self._number_of_shape[shape] = self._number(fingerprint(text))
         numbered = pl.DataFrame(
-            {"shape": shapes, "number": [self._of_shape[shape] for shape in shapes]},
+            {"shape": shapes, "number": [self._number_of_shape[shape] for shape in shapes]},
             schema={"shape": pl.UInt64, "number": pl.UInt32},
         )
         self._take_slowest(summary, numbered)
@@ -124,11 +124,11 @@ class Tallies:
         """Return a row for each class: `number`, `count`, `us`, sums, maxima and counts, `first`, `last`, `zoned`."""
         return _by_class(pl.concat(self._sums))
 
-    def _number(self, of: bytes) -> int:
-        if of not in self._numbers:
-            self._numbers[of] = len(self.fingerprints)
-            self.fingerprints.append(of)
-        return self._numbers[of]
+    def _number(self, text: bytes) -> int:
+        if text not in self._numbers:
+            self._numbers[text] = len(self.fingerprints)
+            self.fingerprints.append(text)
+        return self._numbers[text]
 
     def _take_slowest(self, summary: Summary, numbered: pl.DataFrame) -> None:
         rows = summary.slowest.join(numbered, on="shape").sort("us", "row", descending=[True, False])

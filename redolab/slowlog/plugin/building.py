@@ -21,10 +21,10 @@ from redolab.machine.apt import PrivateApt
 from redolab.machine.processes import Command
 from redolab.project import PROJECT
 from redolab.servers.catalogue import server_catalogue
-from redolab.servers.dialects import Dialect, Version
+from redolab.servers.dialects import Version
 from redolab.servers.install import InstalledServer
 from redolab.servers.sources.debian import DebianSource
-from redolab.slowlog.plugin import why_no_slow_log_plugin
+from redolab.slowlog.plugin import check_has_plugin
 
 PLUGIN = "redolab_slow_log.so"
 BUILD_PACKAGES = (
@@ -46,12 +46,6 @@ _LEFT_OUT = (
     "SPIDER",
 )  # fmt: skip
 """Plugins that are libraries of their own: leaving them out saves their libraries, and changes no header."""
-
-
-def check_has_plugin(name: str, dialect: Dialect) -> None:
-    """Raise `InvalidInput` if there is no such plugin for servers of this dialect."""
-    if (why := why_no_slow_log_plugin(dialect)) is not None:
-        raise InvalidInput(f"{name} cannot load the slow log plugin, {why}", "name mariadb-10.11 or mariadb-11.8")
 
 
 def lacking_packages() -> list[str]:
