@@ -69,7 +69,7 @@ class QueryLog:
     name: str
     about: str
     on: Sequence[str] = ()
-    """Statements that turn it on for new connections, on a server whose logs are off; `{file}`: its file."""
+    """Statements that turn the log on for new connections, on a server whose logs are off; `{file}`: its file."""
     counted: CountedIn = CountedIn.NOWHERE
     file: str = ""
     """Name in the instance's folder; empty for a log without a file."""
@@ -92,7 +92,7 @@ class QueryLog:
         return None
 
     def turned_on(self, dialect: Dialect, folder: Path) -> list[str]:
-        """Return the statements that turn it on. `folder`: the instance's folder, as the server sees it."""
+        """Return the statements that turn the log on. `folder`: the instance's folder, as the server sees it."""
         load = [f"INSTALL SONAME '{self.plugin}'"] if self.plugin is not None else []
         statements = [*load, *(each.format(file=folder / self.file) for each in self.on)]
         detail = dialect.slow_log_detail
@@ -106,7 +106,7 @@ class QueryLog:
         return [*off(dialect), *unload, *([_EMPTY_TABLE] if self.counted is CountedIn.TABLE else [])]
 
     def written(self, server: StartedServer) -> tuple[int | None, int | None]:
-        """Return its bytes, and its lines, rows or statements in digests; None for what it does not have."""
+        """Return the log's bytes, and its lines, rows or statements in digests; None for a number that it lacks."""
         match self.counted:
             case CountedIn.FILE:
                 return _bytes_and_lines(server.instance.folder / self.file)

@@ -213,8 +213,7 @@ class SlowlogPlugin(Experiment[Server, SelectWindow, Conditions, "StartedServer"
     def group(self, group: Server, at: GroupContext) -> Iterator[StartedServer]:
         from redolab.crash.bench.started_server import server_folder, started_server
         from redolab.servers.dialects import InstanceRequest, Purpose, Setting
-        from redolab.slowlog.plugin.building import built_slow_log_plugin
-        from redolab.slowlog.plugin.installing import installed
+        from redolab.slowlog.plugin.building import built_slow_log_plugin, install_plugins
         from redolab.workloads.data import DATABASE
 
         server, name = self.lab.server(group.server), f"{group.server}-slowlog-plugin"
@@ -224,7 +223,7 @@ class SlowlogPlugin(Experiment[Server, SelectWindow, Conditions, "StartedServer"
                 _make_log_folder(server, folder / place.folder, place)
             connections = str(max(step.connections for step in steps) + _MORE_CONNECTIONS)
             settings = (
-                installed(folder, [built_slow_log_plugin(self.lab, server)]),
+                install_plugins(folder, [built_slow_log_plugin(self.lab, server)]),
                 Setting("long_query_time", "0", "every statement is logged"),
                 Setting("slow_query_log", "0", "it is switched on for the windows that measure it"),
                 Setting("max_connections", connections, "so many clients and the lab"),

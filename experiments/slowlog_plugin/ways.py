@@ -133,11 +133,11 @@ class LogUnderTest:
     server: StartedServer
 
     def begin(self) -> None:
-        """Switch it on."""
+        """Switch the log on."""
         self._execute(STATEMENTS[self.arm].on, "warm")
 
     def warmed(self) -> None:
-        """Count from here on; the clients that warmed it up must have ended."""
+        """Begin the measured log. The clients of the warm-up must have ended."""
         self.server.wait_gone()
         self._execute(STATEMENTS[self.arm].anew, "measured")
 
@@ -165,7 +165,7 @@ class LogUnderTest:
         return LogCounts(lines, found.skipped.cut_off, size, dropped)
 
     def end(self) -> None:
-        """Switch it off, and remove its files. Raises `LabError`."""
+        """Switch the log off, and remove its files. Raises `LabError`."""
         self._execute(STATEMENTS[self.arm].off, "measured")
         # The server unloads a plugin only when the last session that used it has ended.
         loaded = f"SELECT COUNT(*) FROM information_schema.PLUGINS WHERE PLUGIN_LIBRARY = '{_PLUGIN}.so'"

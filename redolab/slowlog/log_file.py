@@ -34,7 +34,7 @@ class LogFile:
 
     @property
     def size(self) -> int:
-        """Bytes; 0 while it is not there."""
+        """Size in bytes; 0 while there is no file."""
         try:
             return self.path.stat().st_size
         except FileNotFoundError:
@@ -42,7 +42,7 @@ class LogFile:
 
     @property
     def mode(self) -> int | None:
-        """Permission bits; None while it is not there."""
+        """Permission bits; None while there is no file."""
         try:
             return self.path.stat().st_mode & 0o777
         except FileNotFoundError:

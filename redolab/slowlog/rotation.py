@@ -101,7 +101,7 @@ def _reopen(server: UserServer, messages: Messages, log: LogFile | None, stamp: 
         if not renamed:
             messages.say(f"renaming {log.server_path} to {log.server_path}-{stamp}")
             rename_log(log.path, log.path.with_name(f"{log.path.name}-{stamp}"))
-        # The server syncs what it closes while all writers wait: what was written since the first sync is little.
+        # The server syncs the file that it closes while all writers wait: leave it little to sync.
         log.sync()
     messages.say("flushing the slow query log")
     try:
@@ -161,7 +161,8 @@ def logrotate_configuration(server: UserServer, command: str) -> str:
     owner = folder_owner = ("mysql", "mysql")
     if log is not None and log.path.is_file():
         owner = _owner(log.path)
-        # As whoever may rename there; the log's own group, which it may give away, where that is one and the same.
+        # logrotate has to be an account that may rename files in the folder. If that account owns the log too, take
+        # the log's group, which the account can give to the new file.
         parent = _owner(log.path.parent)
         folder_owner = owner if parent[0] == owner[0] else parent
     return _CONFIGURATION.format(

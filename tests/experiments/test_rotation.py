@@ -1,4 +1,4 @@
-"""Rotations of real servers' slow query logs, small; and what was sent held against logs that were damaged on purpose."""
+"""The experiment rotation: small rotations on real servers, and the log check on logs that were damaged on purpose."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from experiments.rotation import experiment
+from experiments.rotation import rotating
 from experiments.rotation.experiment import (
     Conditions,
-    LogCheck,
-    LogContent,
-    LogRotation,
-    Method,
     Phase,
     Rotating,
     Rotation,
     RotationTrial,
     Server,
     TableCounters,
+)
+from experiments.rotation.log_check import (
+    LogCheck,
+    LogContent,
     check_logs,
     count_numbers,
     longest_answer_ms,
     read_logs,
 )
+from experiments.rotation.rotating import LogRotation, Method
 from redolab.crash.bench.started_server import StartedServer
 from redolab.disks.attaching import DISKS
 from redolab.disks.file_systems import MADE_BY, check_file_system
@@ -76,7 +77,7 @@ def _record(client: int, number: int) -> bytes:
 
 
 def _sent(*counts: int) -> list[Sent]:
-    """Clients that sent so many statements each, one a second, each answered within half of it."""
+    """Return clients that sent these numbers of statements: one a second, each answered after half a second."""
     return [
         Sent(_SECOND * np.arange(1, count + 1), _SECOND * np.arange(1, count + 1) + _SECOND // 2) for count in counts
     ]
@@ -96,7 +97,7 @@ def _logged(count: int, *but: int) -> LogContent:
 def test_what_is_lost_torn_and_twice_is_counted_wherever_a_log_is_cut(
     tmp_path_factory: pytest.TempPathFactory, fates: list[int], where: int, begun: bool
 ) -> None:
-    """Each statement is logged so often; then the log is cut at any byte, and what follows is another file."""
+    """Log each statement as often as its fate says, then cut the log at any byte into two files."""
     folder = tmp_path_factory.mktemp("logs")
     logged = [number for number, times in enumerate(fates, start=1) for _ in range(times)]
     content = b"".join(_record(0, number) for number in logged)
@@ -137,7 +138,7 @@ def test_a_statement_that_is_there_in_part_is_torn_and_others_are_none() -> None
 
 
 def test_what_was_not_logged_on_purpose_is_not_lost() -> None:
-    """Held from 10 s to 20 s: the statement before may be left out too, as it is logged after it was answered."""
+    """Logging is paused from 10 s to 20 s. A statement is logged after its answer, so the one before may be missing too."""
     pause = (10 * _SECOND, 20 * _SECOND)
     held = check_logs(_sent(30), _logged(30, *range(9, 21)), pause)
     assert (held.lost, held.unlogged, held.logged) == (0, 12, 18)
@@ -315,14 +316,14 @@ def test_the_command_itself_and_a_signal_open_a_new_log_and_flush_no_table(
 
 @pytest.fixture
 def waits_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Logging is held for half a second."""
-    monkeypatch.setattr(experiment, "WAIT", 0.25)
+    """Pause logging for half a second in all."""
+    monkeypatch.setattr(rotating, "WAIT", 0.25)
 
 
 @pytest.mark.usefixtures("waits_little")
 @pytest.mark.thorough
 def test_held_the_rest_is_logged_and_a_removed_file_takes_its_own(lab: Lab, tmp_path: Path) -> None:
-    """In the lab's folder as it is, which takes no root. MySQL 9.7 opens no new log while it is held."""
+    """The lab's folder takes no root. MySQL 9.7 opens no new log while logging is paused."""
     asked = {
         "server": "mysql-9", "method": "rm-flush", "held": "off", "storage": "local", "file_system": "as-is", "log_file": "20M",
         "seconds": "4", "warm_up": "1", "rate": "1000", "repeat": "1", "tables": "40", "check_disks": "off",

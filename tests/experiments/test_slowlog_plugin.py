@@ -1,4 +1,4 @@
-"""The experiment of the slow log plugin on a real server, small; and its figures from trials that are made up."""
+"""The experiment slowlog-plugin: a small run on a real server, and figures from invented trials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder of its own for what `redolab slowlog` notes about changes."""
+"""Folder of a test for the notes of `redolab slowlog`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ import pytest
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Folder of the notes."""
+    """Return the folder in which commands write their notes."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "state/redolab/slowlog"

@@ -1,4 +1,4 @@
-"""Servers of the catalogue as a user's own: with slow log settings that somebody has chosen, reached by their socket."""
+"""Servers with slow log settings that are no defaults, reached by their socket as a user's own."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _NOT_SETTINGS = ("gtid", "timestamp", "rand_seed")
 
 @dataclass(frozen=True, slots=True)
 class UsersServer:
-    """A running server and where it is."""
+    """A running server and its socket."""
 
     instance: Instance
     socket: Path
 
     @property
     def arguments(self) -> list[str]:
-        """Options of commands that name the server."""
+        """Return the options of commands that name the server."""
         return ["--socket", str(self.socket), "--user", "root"]
 
     def variables(self) -> dict[str, str]:
@@ -57,7 +57,7 @@ def slowlog(*arguments: str) -> subprocess.CompletedProcess[str]:
 def users_server(
     server: InstalledServer, folder: Path, settings: Mapping[str, str] = CHOSEN, *, made: bool = False
 ) -> Iterator[UsersServer]:
-    """While in it: a server with these settings runs, in a folder that is made unless it is `made`."""
+    """Run a server with these settings, in a new folder or, with `made`, in an existing one."""
     if settings and server.dialect.family == "mariadb":
         added = _CHOSEN_ON_MARIADB if server.dialect.version.major > 10 or server.dialect.version.minor > 2 else {}
         settings = {**settings, **added}

@@ -1,4 +1,4 @@
-"""Captures on real servers, and whatever may end one."""
+"""Captures on real servers, ended by signals, limits, restarts and lost connections."""
 
 from __future__ import annotations
 
@@ -242,14 +242,14 @@ def test_after_a_restart_nothing_is_changed(lab: Lab, state: Path, tmp_path: Pat
 def test_a_capture_that_is_ended_at_any_step_leaves_the_server_as_it_was(
     lab: Lab, state: Path, tmp_path: Path, name: str, number: signal.Signals
 ) -> None:
-    """Send each signal that the command can catch, at every third step."""
+    """SIGKILL is sent at every step, the other signals at every third."""
     with users_server(lab.server(name), tmp_path / "server") as server:
         captures = check_put_back_after(server, number, state, 1 if number is signal.SIGKILL else 3)
     assert captures > len(CHOSEN) / 2
 
 
 def test_a_log_that_could_not_be_put_back_is_left_as_it_is(lab: Lab, tmp_path: Path, state: Path) -> None:
-    """A start takes a device as the log's file, SET GLOBAL does not."""
+    """The option file may name a device as the log's file, SET GLOBAL may not."""
     settings = {"slow_query_log": "0", "slow_query_log_file": "/dev/stderr"}
     with users_server(lab.server("mariadb-11.8"), tmp_path / "server", settings) as server:
         before = server.variables()

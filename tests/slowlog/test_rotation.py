@@ -71,7 +71,7 @@ def test_nothing_is_lost_and_everything_put_back(lab: Lab, name: str, tmp_path: 
 
 
 def _alike(configuration: str) -> str:
-    """A configuration for logrotate without what differs from one server to another."""
+    """Return a configuration for logrotate without the values that depend on the server."""
     lines = [line.strip() for line in configuration.splitlines()]
     return "\n".join("of the server" if line.startswith(('"', "create", "su ", "setsid")) else line for line in lines)
 
@@ -116,7 +116,7 @@ def test_only_the_log_itself_is_synced_whatever_its_name_and_whatever_lies_besid
 
 
 def test_a_log_that_goes_meanwhile_ends_no_capture(tmp_path: Path) -> None:
-    """logrotate removes files: another process does so all the time while they are looked for."""
+    """Another process makes and removes files all the time, as logrotate does."""
     log = tmp_path / "slow.log"
     rotates = (
         "import os, sys\n"
@@ -144,7 +144,7 @@ def test_a_server_that_goes_is_an_error_of_the_labs(tmp_path: Path) -> None:
 
 
 def test_the_new_log_has_the_owner_of_the_old_one(tmp_path: Path) -> None:
-    """In a folder where the server makes no files it would switch its log off, in silence."""
+    """Without the file a server that may not make one would switch its log off silently."""
     log, old = tmp_path / "slow.log", tmp_path / "slow.log-1"
     log.write_text("SELECT 1;\n")
     os.chown(log, 12_345, 12_346)

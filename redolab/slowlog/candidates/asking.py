@@ -28,7 +28,7 @@ _TIMED_OUT = frozenset({1028, 1205, 1317, 1969, 3024})
 _SYNTAX = 1064
 _NO_PRIVILEGE = frozenset({1227})
 _NOT_THERE = frozenset({_SYNTAX, 1193})
-"""Error numbers by which versions without it refuse TRANSACTION READ ONLY: MySQL 5.5 takes it for a variable."""
+"""Error numbers of versions that do not know TRANSACTION READ ONLY: MySQL 5.5 takes it for a variable."""
 _COUNTS_ARE_LOGGED = (
     "What was counted without an index is in the server's slow log: log_queries_not_using_indexes is ON, and this user may not set "
     "min_examined_row_limit for its session."
@@ -143,10 +143,10 @@ class AskedServer:
         """Make the session read-only, limited, and absent from the slow log. Return True if the server limits time."""
         with self._connection.cursor() as cursor:
             cursor.execute(f"SET SESSION long_query_time = {_LONGEST_QUERY_TIME}")
-            # MySQL 9 asks a privilege for that.
+            # MySQL 9 requires a privilege for this variable.
             is_unlogged = self._is_set("min_examined_row_limit = 4294967295", unless=_NO_PRIVILEGE)
             cursor.execute(f"SET SESSION lock_wait_timeout = {math.ceil(self._at_most)}")
-            # By SERIALIZABLE, were that the server's default, a SELECT would lock what it reads.
+            # Under SERIALIZABLE, which may be the server's default, a SELECT locks the rows that it reads.
             cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
             reads_only = self._is_set("TRANSACTION READ ONLY", unless=_NOT_THERE)
             self._begin = "START TRANSACTION READ ONLY" if reads_only else "START TRANSACTION"
@@ -275,7 +275,7 @@ def estimated_rows(plan: Sequence[TableRead]) -> int:
     """Return the rows that the optimiser expects of the join: the product over its tables of rows × filtered."""
     joined = [each for each in plan if each.part in _OUTER]
     if any(not each.access for each in joined):
-        # "Impossible WHERE" and its like: it knows that there is none.
+        # "Impossible WHERE" and the like: the optimiser knows that no row matches.
         return 0
     return round(math.prod(each.rows * each.filtered / 100 for each in joined))
 

@@ -119,7 +119,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     cut: bool = False
 
 
-class ClassOfQueries(msgspec.Struct, frozen=True, kw_only=True):
+class ClassToJudge(msgspec.Struct, frozen=True, kw_only=True):
     """A class of queries, with one execution for the decision.
 
     `share`: of the query time of all, 0 to 1; `seconds`: its whole query time; `count`: its executions.
@@ -154,7 +154,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """A class with the decision on it; `rank`: 1 has the longest query time."""
 
     rank: int
-    query: ClassOfQueries
+    query: ClassToJudge
     judgement: Judgement
 
 
@@ -173,23 +173,23 @@ def judge(execution: Execution, server: AskedServer | None = None, measure: bool
         return _unjudged(str(error))
     if shape.tables == 0:
         return _unjudged("it reads no table")
-    answer = _Answer(shape.tables, rows_by_log(shape, execution.rows_sent))
+    facts = _Facts(shape.tables, rows_by_log(shape, execution.rows_sent))
     if server is not None:
-        answer = _ask(server, measure, execution, shape, answer)
-    examined = examined_per_table(execution.rows_examined, answer.tables)
-    rows = answer.rows
+        facts = _ask(server, measure, execution, shape, facts)
+    examined = examined_per_table(execution.rows_examined, facts.tables)
+    rows = facts.rows
     verdict = verdict_of(examined, rows)
     if verdict is Verdict.UNKNOWN and rows.bound is Bound.AT_LEAST:
-        rows = unknown(answer.note or f"{shape.grouping}: the log does not tell the rows behind it")
+        rows = unknown(facts.note or f"{shape.grouping}: the log does not tell the rows behind it")
     elif verdict is Verdict.UNKNOWN and rows.bound is Bound.AT_MOST:
         rows = msgspec.structs.replace(rows, reason="its LIMIT takes some of the groups: A is at most that")
-    note = answer.note
-    if answer.uncounted and verdict in {Verdict.PERFECT, Verdict.SOME_GAIN}:
+    note = facts.note
+    if facts.uncounted and verdict in {Verdict.PERFECT, Verdict.SOME_GAIN}:
         # B is more than the log says. A candidate stays one.
         verdict, note = Verdict.UNKNOWN, "; ".join(each for each in (note, _BUFFERED) if each)
     return Judgement(
-        tables=answer.tables,
-        const=answer.const,
+        tables=facts.tables,
+        const=facts.const,
         examined_per_table=examined,
         rows=rows,
         ratio=ratio(examined, rows),
@@ -201,7 +201,9 @@ def judge(execution: Execution, server: AskedServer | None = None, measure: bool
 _BUFFERED = "joined in a join buffer: some versions do not count the rows compared there"
 
 
-class _Answer(msgspec.Struct, frozen=True):
+class _Facts(msgspec.Struct, frozen=True):
+    """Facts about an execution, by the log or a server. `uncounted`: a join buffer is used, as `_BUFFERED` says."""
+
     tables: int
     rows: Rows
     const: int | None = None
@@ -209,20 +211,21 @@ class _Answer(msgspec.Struct, frozen=True):
     uncounted: bool = False
 
 
-def _ask(server: AskedServer, measure: bool, execution: Execution, shape: Shape, known: _Answer) -> _Answer:
+def _ask(server: AskedServer, measure: bool, execution: Execution, shape: Shape, facts: _Facts) -> _Facts:
+    """Return the facts by the log with those that the server adds, or with the reason why it adds none."""
     try:
         statements = countable(execution.text)
         plan = server.plan(statements, execution.database)
-        known = _Answer(counted_tables(plan), known.rows, const_tables(plan), uncounted=compares_uncounted(plan))
+        facts = _Facts(counted_tables(plan), facts.rows, const_tables(plan), uncounted=compares_uncounted(plan))
         if shape.grouping is Grouping.NONE:
-            return known
+            return facts
         rows, note = _rows(server, measure, statements, execution.database)
     except Refused as error:
-        return msgspec.structs.replace(known, note=f"the server was not asked: {error}")
+        return msgspec.structs.replace(facts, note=f"the server was not asked: {error}")
     except NotAnswered as error:
-        return msgspec.structs.replace(known, note=str(error))
+        return msgspec.structs.replace(facts, note=str(error))
     bound = Bound.AT_MOST if shape.limited else Bound.EXACT
-    return msgspec.structs.replace(known, rows=msgspec.structs.replace(rows, bound=bound), note=note)
+    return msgspec.structs.replace(facts, rows=msgspec.structs.replace(rows, bound=bound), note=note)
 
 
 def _rows(server: AskedServer, measure: bool, statements: Countable, database: str | None) -> tuple[Rows, str]:

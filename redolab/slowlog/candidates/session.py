@@ -11,7 +11,7 @@ import pymysql
 from redolab.errors import InvalidInput
 from redolab.servers.address import Address, refused
 from redolab.slowlog.candidates.asking import AskedServer, asked_server
-from redolab.slowlog.candidates.judging import ClassOfQueries, Execution, Judged, judge
+from redolab.slowlog.candidates.judging import ClassToJudge, Execution, Judged, judge
 from redolab.slowlog.candidates.report import CandidatesReport
 from redolab.slowlog.digest.classes import QueryClass
 from redolab.slowlog.digest.digesting import digest
@@ -45,9 +45,9 @@ def report_candidates(
     return CandidatesReport(classes=len(classes), asked=str(address), judged=judged, note=server.note)
 
 
-def _class_to_judge(found: QueryClass) -> ClassOfQueries:
+def _class_to_judge(found: QueryClass) -> ClassToJudge:
     """Return a class of a digest with its slowest execution, in the form that `judge` needs."""
-    return ClassOfQueries(
+    return ClassToJudge(
         fingerprint=found.fingerprint,
         id=found.id,
         share=found.share,
@@ -58,7 +58,7 @@ def _class_to_judge(found: QueryClass) -> ClassOfQueries:
 
 
 def _judged(
-    queries: Sequence[ClassOfQueries], server: AskedServer | None, measure: bool, say: Callable[[str], None]
+    queries: Sequence[ClassToJudge], server: AskedServer | None, measure: bool, say: Callable[[str], None]
 ) -> list[Judged]:
     judged = []
     for rank, query in enumerate(queries, 1):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from redolab.errors import Busy, LabError
@@ -26,13 +26,8 @@ TO_LEAVE = 3.0
 @contextmanager
 def user_server_alone(address: Address, progress: Progress) -> Iterator[tuple[UserServer, int]]:
     """Yield a user's server, reached and locked as by `alone_on`; signals raise `Interrupted`. Raises `LabError`."""
-    with unwinding():
-        server = UserServer(address, say=progress.note)
-        try:
-            with alone_on(server) as lock:
-                yield server, lock
-        finally:
-            server.close()
+    with unwinding(), closing(UserServer(address, say=progress.note)) as server, alone_on(server) as lock:
+        yield server, lock
 
 
 @contextmanager

@@ -88,11 +88,11 @@ def put_back_after(stop: Interrupted, left: str) -> Interrupted:
 
 
 def _make(server: UserServer, note: Note, path: Path, watchdog: Watchdog, messages: Messages) -> Note:
-    """Make the changes; the note then has the sets among them as the server shows them."""
+    """Make the changes. Return the note with each set in the form that the server shows."""
     for change in note.changes:
         watchdog.check()
         messages.say(f"setting {change.name} = {change.during!r} (was {change.before!r})")
-        # An interrupt would leave the statement under way on the server, where it could come after it was taken back.
+        # After an interrupt the server could run the statement once its change was undone.
         with interrupts.held():
             server.carry_out(change.to_do)
     now = server.variables()

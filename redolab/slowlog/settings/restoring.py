@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,11 +71,9 @@ def _restore_one(
 ) -> None:
     note = notes.read(path)
     with server_locked(note.identity):
-        server = UserServer(address or complete(note.address.address()), patience=_PATIENCE)
-        try:
+        address = address or complete(note.address.address())
+        with closing(UserServer(address, patience=_PATIENCE)) as server:
             put_back(server, path, note, messages)
-        finally:
-            server.close()
 
 
 def put_back(server: UserServer, path: Path, note: Note, messages: Messages) -> None:
@@ -93,7 +91,7 @@ def put_back(server: UserServer, path: Path, note: Note, messages: Messages) -> 
         if _is_restarted(note, server.identity.started, server.variables()):
             raise Restarted("the server was restarted")
         if note.connection is not None and note.connection != server.connection_id:
-            # Its last statement may still be under way, and would come after what is put back here.
+            # The last statement of that connection may still be under way, and would undo what is put back here.
             server.kill(note.connection)
         _undo(server, path, note, messages)
     except Restarted:

@@ -1,4 +1,4 @@
-"""Real servers that are asked: what they count and say, what they are never asked, and what is ended."""
+"""Questions to real servers: counts and plans, statements that are refused, statements that are ended."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def fetched(connection: Connection, statement: str) -> tuple[tuple[object, ...],
 
 @pytest.fixture
 def instance(lab: Lab, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Instance]:
-    """The server that the test is parametrised with, with the tables in it."""
+    """Run the server of the parameter, with the tables of the examples."""
     with running(lab.server(request.param), tmp_path / "i") as started:
         yield started
 

@@ -1,4 +1,4 @@
-"""What is asked of a server, and all that never is."""
+"""Statements that a server may be asked to run, and those that are refused."""
 
 from __future__ import annotations
 

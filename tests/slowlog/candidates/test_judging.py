@@ -1,4 +1,4 @@
-"""From an execution to a judgement, with a server that is not there, or a made one."""
+"""Executions to judgements, by the log alone or with a made server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from redolab.slowlog.candidates.asking import (
     plan_of,
 )
 from redolab.slowlog.candidates.counting import Countable
-from redolab.slowlog.candidates.judging import Bound, ClassOfQueries, Execution, Judged, Known, Rows, Verdict, judge
+from redolab.slowlog.candidates.judging import Bound, ClassToJudge, Execution, Judged, Known, Rows, Verdict, judge
 from redolab.slowlog.candidates.report import CandidatesReport, as_json
 
 SCAN = TableRead("SIMPLE", "t", "ALL", 1000, 10.0)
@@ -117,7 +117,7 @@ def test_json_tells_an_infinite_ratio_from_an_unknown_one() -> None:
     judged = [
         Judged(
             rank=1,
-            query=ClassOfQueries(fingerprint="", id="x", share=0.5, seconds=10.0, count=1000, execution=each),
+            query=ClassToJudge(fingerprint="", id="x", share=0.5, seconds=10.0, count=1000, execution=each),
             judgement=judge(each),
         )
         for each in (execution("SELECT a FROM t", 0, 1000), execution("DELETE FROM t", 0, 9))

@@ -1,4 +1,4 @@
-"""What of a statement matters to A."""
+"""Shapes of statements, as far as A depends on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rule itself, on the source's figures and at its limits."""
+"""The rule, on the source's figures and at its limits."""
 
 from __future__ import annotations
 

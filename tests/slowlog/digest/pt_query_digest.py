@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from redolab.slowlog.digest import Amount, Digest, QueryClass
+from redolab.slowlog.digest.classes import Amount, Digest, QueryClass
 
 PROGRAM = "pt-query-digest"
 ENDING = ".pt.json"

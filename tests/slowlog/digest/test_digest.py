@@ -17,7 +17,8 @@ import pytest
 import zstandard
 
 from redolab.errors import LabError
-from redolab.slowlog.digest import Digest, Distribution, digest
+from redolab.slowlog.digest.classes import Digest, Distribution
+from redolab.slowlog.digest.digesting import digest
 from redolab.slowlog.digest.fingerprints import fingerprint
 from redolab.slowlog.digest.shapes import with_shapes
 from redolab.slowlog.digest.sources import in_order
@@ -229,7 +230,7 @@ def test_a_record_too_long_keeps_its_figures_and_is_said(tmp_path: Path) -> None
 
 
 def test_a_statement_has_one_class_whatever_encoding_stands_beside_it(tmp_path: Path) -> None:
-    """Two statements in UTF-8, two in latin-1, a binary string: the classes do not depend on where a chunk ends."""
+    """Statements in UTF-8 and latin-1 and with a binary string: classes do not depend on where a chunk ends."""
     head = b"# User@Host: a[a] @ b []\n# Query_time: 0.5  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0\n"
     use = "use `à la carte`;\n".encode()
     statements = ["select `é`".encode(), "select `é`".encode("latin-1"), b"select '\xff'"]

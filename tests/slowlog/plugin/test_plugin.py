@@ -27,8 +27,7 @@ from redolab.servers.install import InstalledServer
 from redolab.servers.packaged import server_audit_plugin
 from redolab.slowlog.digest.digesting import digest
 from redolab.slowlog.plugin.building import PLUGIN as PLUGIN_FILE
-from redolab.slowlog.plugin.building import built_slow_log_plugin
-from redolab.slowlog.plugin.installing import installed
+from redolab.slowlog.plugin.building import built_slow_log_plugin, install_plugins
 from tests.slowlog.plugin.instances import (
     PLUGIN,
     buildable,
@@ -228,7 +227,7 @@ def test_only_slow_statements_of_a_session_are_logged(lab: Lab, tmp_path: Path) 
 
 
 def _selects(data: Path) -> list[str]:
-    """The statements of a rotated log that the test has asked."""
+    """Return the numbered statements in all files of a rotated log."""
     lines = [line for file in data.glob("*slow.*") for line in file.read_text().splitlines()]
     return [line for line in lines if line.startswith("SELECT ") and line[7].isdigit()]
 
@@ -311,7 +310,7 @@ def test_a_full_disk_does_not_hurt_the_server(lab: Lab, tmp_path: Path) -> None:
 
 def test_another_server_refuses_it(lab: Lab, tmp_path: Path) -> None:
     another, server = buildable(lab, "mariadb-10.11"), lab.server("mariadb-11.8")
-    plugin_dir = installed(tmp_path, [built_slow_log_plugin(lab, another), server_audit_plugin(lab, server)])
+    plugin_dir = install_plugins(tmp_path, [built_slow_log_plugin(lab, another), server_audit_plugin(lab, server)])
     with users_server(server, tmp_path, {str(plugin_dir.name): str(plugin_dir.value)}) as running:
         with pytest.raises(pymysql.MySQLError) as raised:
             running.do(f"INSTALL SONAME '{PLUGIN}'")

@@ -1,4 +1,4 @@
-"""Which variables are changed, and which are put back: of every server's own names."""
+"""Variables to change and to put back, by the names of each family of servers."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def put_back_by_its_note(world: World) -> None:
 
 
 def test_the_watchdog_waits_as_long_as_it_was_told_when_the_wall_clock_is_set() -> None:
-    """By two hours: the command says that it is done, well before the deadline."""
+    """The wall clock is set by two hours; the command reports the end before the deadline."""
     code = (
         "import os, time\n"
         "from redolab.slowlog.settings import watchdog\n"
