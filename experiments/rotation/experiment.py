@@ -373,6 +373,7 @@ class Rotation(StorageExperiment[Server, Rotating, Conditions, "ServerOnDisk", R
         started.wait_gone()
         old = [] if rotation.old is None else [(rotation.old, grown)]
         content = read_logs([*old, (rotation.log, 0)])
+        removed_until = rotation.opened_at if step.method is Method.RM_FLUSH else 0
         trial = RotationTrial(
             version=started.instance.server.version,
             log_bytes=size,
@@ -388,7 +389,7 @@ class Rotation(StorageExperiment[Server, Rotating, Conditions, "ServerOnDisk", R
                 for name, part_began, part_ended in rotation.parts
             ),
             rotation_s=took,
-            check=check_logs(sent, content, rotation.pause, rotation.opened_at if step.method is Method.RM_FLUSH else 0),
+            check=check_logs(sent, content, rotation.pause, removed_until),
             before=before,
             after=after,
             idle_tables=conditions.tables,
