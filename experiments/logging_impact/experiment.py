@@ -156,7 +156,7 @@ class LoadedServer:
 
     @contextmanager
     def logging(self, log: QueryLog) -> Iterator[None]:
-        """Log new connections so during the block. After it no log is on, and the file or rows of this one are gone."""
+        """Turn the log on for new connections during the block; then turn it off, and remove its file or rows."""
         from redolab.servers.sandbox import INSTANCE
 
         instance = self.started.instance
@@ -188,7 +188,7 @@ class LoggingImpact(Experiment[Server, Logging, Conditions, LoadedServer, Loggin
             raise InvalidInput(
                 f"a window of {format_duration(conditions.seconds)} says nothing", f"choose {_SHORTEST:g}s or more"
             )
-        # What TPC-C adds to its tables while it runs has room too.
+        # Leave room for the rows that TPC-C adds while it runs.
         pools = factors.pool or (conditions.tables * 3 // 2 + 256 * MIB,)
         cells: dict[Server, list[Logging]] = {}
         for server, pool, connections in itertools.product(factors.server, pools, factors.connections):
@@ -229,7 +229,7 @@ class LoggingImpact(Experiment[Server, Logging, Conditions, LoadedServer, Loggin
         from redolab.crash.bench.started_server import server_folder, server_on_dataset
         from redolab.crash.dataset import make_tables
         from redolab.servers.dialects import InstanceRequest, Purpose, Setting
-        from redolab.slowlog.plugin.installing import installed
+        from redolab.slowlog.plugin.building import install_plugins
 
         server = self.lab.server(group.server)
         tables = make_tables(self.lab, server, _tpcc(), self.conditions.tables)
@@ -242,7 +242,7 @@ class LoggingImpact(Experiment[Server, Logging, Conditions, LoadedServer, Loggin
         name = f"{server.name}-logging"
         with server_folder(self.lab, server, name) as folder:
             if libraries:
-                settings.append(installed(folder, libraries))
+                settings.append(install_plugins(folder, libraries))
             request = InstanceRequest(
                 purpose=Purpose.PRODUCTION,
                 log_size=self.conditions.log_size,

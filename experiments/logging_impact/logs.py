@@ -53,7 +53,7 @@ class Plugin(StrEnum):
         return (server_audit_plugin if self is Plugin.SERVER_AUDIT else built_slow_log_plugin)(lab, server)
 
 
-class Counted(StrEnum):
+class CountedIn(StrEnum):
     """Place where the output of a log is counted."""
 
     NOWHERE = "nowhere"
@@ -69,8 +69,8 @@ class QueryLog:
     name: str
     about: str
     on: Sequence[str] = ()
-    """Statements that turn it on for new connections, on a server whose logs are off; `{file}`: its file."""
-    counted: Counted = Counted.NOWHERE
+    """Statements that turn the log on for new connections, on a server whose logs are off; `{file}`: its file."""
+    counted: CountedIn = CountedIn.NOWHERE
     file: str = ""
     """Name in the instance's folder; empty for a log without a file."""
     at_start: tuple[Setting, ...] = (_NO_DIGESTS,)
@@ -87,12 +87,12 @@ class QueryLog:
             return "its slow query log has one form"
         if self.name == TO_NULL and not dialect.logs_into_devices:
             return "its log is a regular file or none"
-        if self.counted is Counted.DIGESTS and not dialect.counts_digests:
+        if self.counted is CountedIn.DIGESTS and not dialect.counts_digests:
             return "it counts no digests"
         return None
 
     def turned_on(self, dialect: Dialect, folder: Path) -> list[str]:
-        """Return the statements that turn it on. `folder`: the instance's folder, as the server sees it."""
+        """Return the statements that turn the log on. `folder`: the instance's folder, as the server sees it."""
         load = [f"INSTALL SONAME '{self.plugin}'"] if self.plugin is not None else []
         statements = [*load, *(each.format(file=folder / self.file) for each in self.on)]
         detail = dialect.slow_log_detail
@@ -103,19 +103,19 @@ class QueryLog:
     def turned_off(self, dialect: Dialect) -> list[str]:
         """Return the statements that turn off this and any other log, and empty its table."""
         unload = [f"UNINSTALL SONAME '{self.plugin}'"] if self.plugin is not None else []
-        return [*off(dialect), *unload, *([_EMPTY_TABLE] if self.counted is Counted.TABLE else [])]
+        return [*off(dialect), *unload, *([_EMPTY_TABLE] if self.counted is CountedIn.TABLE else [])]
 
     def written(self, server: StartedServer) -> tuple[int | None, int | None]:
-        """Return its bytes, and its lines, rows or statements in digests; None for what it does not have."""
+        """Return the log's bytes, and its lines, rows or statements in digests; None for a number that it lacks."""
         match self.counted:
-            case Counted.FILE:
+            case CountedIn.FILE:
                 return _bytes_and_lines(server.instance.folder / self.file)
-            case Counted.TABLE:
+            case CountedIn.TABLE:
                 # A row is a line of the table's file, in which a newline within a value is written as `\n`.
                 return _bytes_and_lines(server.data / _TABLE)
-            case Counted.DIGESTS:
+            case CountedIn.DIGESTS:
                 return None, server.value(_DIGESTED)
-            case Counted.NOWHERE:
+            case CountedIn.NOWHERE:
                 return None, None
 
 
@@ -147,7 +147,7 @@ def _bytes_and_lines(file: Path) -> tuple[int, int]:
 
 def _slow(name: str, about: str, *on: str) -> QueryLog:
     into = "SET GLOBAL slow_query_log_file = '{file}'"
-    return QueryLog(name=name, about=about, on=(into, *on, _ON), counted=Counted.FILE, file="query-slow.log")
+    return QueryLog(name=name, about=about, on=(into, *on, _ON), counted=CountedIn.FILE, file="query-slow.log")
 
 
 LOGS: Mapping[str, QueryLog] = {
@@ -161,20 +161,20 @@ LOGS: Mapping[str, QueryLog] = {
             name="table",
             about="the same into the table mysql.slow_log",
             on=("SET GLOBAL log_output = 'TABLE'", _ALL, _ON),
-            counted=Counted.TABLE,
+            counted=CountedIn.TABLE,
         ),
         _slow(VERBOSE, "the same with plan and InnoDB's figures (log_slow_verbosity, log_slow_extra)", _ALL),
         QueryLog(
             name="general",
             about="general query log",
             on=("SET GLOBAL general_log_file = '{file}'", "SET GLOBAL general_log = 1"),
-            counted=Counted.FILE,
+            counted=CountedIn.FILE,
             file="query-general.log",
         ),
         QueryLog(
             name="digests",
             about="no log, performance_schema with digests of statements",
-            counted=Counted.DIGESTS,
+            counted=CountedIn.DIGESTS,
             at_start=_WITH_DIGESTS,
         ),
         QueryLog(
@@ -186,7 +186,7 @@ LOGS: Mapping[str, QueryLog] = {
                 "SET GLOBAL server_audit_events = 'QUERY'",
                 "SET GLOBAL server_audit_logging = ON",
             ),
-            counted=Counted.FILE,
+            counted=CountedIn.FILE,
             file="query-audit.log",
             plugin=Plugin.SERVER_AUDIT,
         ),
@@ -198,7 +198,7 @@ LOGS: Mapping[str, QueryLog] = {
                 "SET GLOBAL redolab_slow_log_file = '{file}'",
                 "SET GLOBAL redolab_slow_log_enabled = ON",
             ),
-            counted=Counted.FILE,
+            counted=CountedIn.FILE,
             file="query-plugin.log",
             plugin=Plugin.SLOW_LOG,
         ),

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-import signal
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,26 +27,22 @@ from redolab.runs.options import Option
 from redolab.runs.plan import PlannedGroup, PlannedStep
 from redolab.runs.schema import Finding, Trial
 from redolab.servers.catalogue import server_catalogue
-from redolab.servers.dialects import SLOW_LOG, SOCKET, InstanceRequest, Purpose, Setting
-from redolab.slowlog.settings.changes import changes_to_be_quiet
+from redolab.servers.dialects import SLOW_LOG, InstanceRequest, Purpose, Setting
 from redolab.units import GIB, MIB, format_size, parse_size
 from redolab.workloads.data import DATABASE
 from redolab.workloads.windows import ReportedWindow, reported_window
 
-if TYPE_CHECKING:
-    import polars as pl
+from .log_check import SECOND, LogCheck, check_logs, longest_answer_ms, read_logs
+from .rotating import ABOUT, FLUSH, WAIT, LogRotation, Method, now_ns
 
+if TYPE_CHECKING:
     from redolab.crash.bench.own_disk import ServerOnDisk
     from redolab.crash.bench.started_server import StartedServer
     from redolab.progress import Stage
-    from redolab.workloads.numbered import NumberedLoad, Sent
+    from redolab.workloads.numbered import NumberedLoad
 
 _SMALLEST, _LARGEST = 1 * MIB, 64 * GIB
 _MEGABYTE = 1_000_000
-_SECOND = 1_000_000_000
-"""Nanoseconds. All times of a rotation are nanoseconds of CLOCK_MONOTONIC."""
-WAIT = 2.0
-"""Seconds for which logging is paused before and after, as P. Boros does (data/published/query-logs.toml)."""
 _AROUND = 2
 """Seconds of a window before and after a rotation."""
 _SPARE = 1.2
@@ -73,45 +65,6 @@ _SAMPLE = "sample.log"
 _SILENT = "SET SESSION long_query_time = 31536000"
 """Statement that keeps the lab's own queries out of the log."""
 _STATUS = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Flush_commands', 'Com_flush', 'Opened_tables', 'Open_tables')"
-_FLUSH = "FLUSH LOCAL SLOW LOGS"
-_BLOCK = 8192
-"""Bytes that logrotate copies at a time."""
-_READ = 1 << 20
-"""Bytes of a log that are read at a time."""
-_TO_REOPEN = 30.0
-_TO_REOPEN_HELD = 0.5
-"""Seconds for a new log while logging is paused. Some servers open none then, and the pause must stay short."""
-_TO_WRITE = 2.0
-_LOOK = 0.001
-AGAIN = " again"
-"""Ends the name of a part of a rotation that had to be done a second time."""
-
-
-class Method(StrEnum):
-    """Method of rotating a log."""
-
-    COPYTRUNCATE = "copytruncate"
-    RENAME_FLUSH = "rename-flush"
-    RENAME_SYNC_FLUSH = "rename-sync-flush"
-    RENAME_HUP = "rename-hup"
-    RENAME_USR1 = "rename-usr1"
-    RM_FLUSH = "rm-flush"
-
-    @property
-    def keeps_all(self) -> bool:
-        """True where no statement may be lost, except with a file that is removed."""
-        return self is not Method.COPYTRUNCATE
-
-
-_ABOUT = {
-    Method.COPYTRUNCATE: "the file is copied, the copy synced, the file truncated, as logrotate does",
-    Method.RENAME_FLUSH: "the file is renamed, FLUSH LOCAL SLOW LOGS opens a new one",
-    Method.RENAME_SYNC_FLUSH: "by redolab slowlog rotate: the file is synced and renamed, FLUSH LOCAL SLOW LOGS opens a new one",
-    Method.RENAME_HUP: "the file is renamed, SIGHUP has the server open a new one",
-    Method.RENAME_USR1: "the file is renamed, SIGUSR1 has the server open a new one (MySQL 8.0.19 and later)",
-    Method.RM_FLUSH: "the file is removed, FLUSH LOCAL SLOW LOGS opens a new one",
-}
-_SIGNALS = {Method.RENAME_HUP: signal.SIGHUP, Method.RENAME_USR1: signal.SIGUSR1}
 
 
 class Server(PlannedGroup, frozen=True, kw_only=True):
@@ -129,7 +82,7 @@ class Rotating(PlannedStep, frozen=True, kw_only=True):
     method: Annotated[
         Method,
         Option(
-            "How it is rotated, with commas: " + "; ".join(f"{each}: {about}" for each, about in _ABOUT.items()) + ".",
+            "How it is rotated, with commas: " + "; ".join(f"{each}: {about}" for each, about in ABOUT.items()) + ".",
             lambda text: Method(one_of("method", lambda: list(Method))(text)),
             "copytruncate,rename-flush,rename-hup,rm-flush",
         ),
@@ -178,26 +131,6 @@ class Phase(msgspec.Struct, frozen=True, kw_only=True):
     seconds: Annotated[float, Quantity("took", "ms", places=1, scale=1000)]
     longest_ms: Annotated[float, Quantity("longest answer", "ms", places=1)]
     """Longest answer to a statement in flight during this part, in milliseconds from when it was sent."""
-
-
-class LogCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """Comparison of the numbered statements sent with the old and the new log; counts of statements."""
-
-    sent: int
-    logged: int
-    """Statements found in the logs."""
-    lost: int
-    """Statements missing from the logs without a reason."""
-    lost_s: float
-    """Seconds from the first lost statement to the last, by the time they were sent."""
-    unlogged: int
-    """Statements missing because logging was paused."""
-    removed: int
-    """Statements missing because the file that held them was removed."""
-    twice: int
-    """Statements in the logs more than once."""
-    torn: int
-    """Torn records in the logs."""
 
 
 class TableCounters(msgspec.Struct, frozen=True, kw_only=True):
@@ -258,19 +191,19 @@ class RotationTrial(Trial, frozen=True, kw_only=True):
     @property
     @quantity("lost", places=0)
     def lost(self) -> int:
-        """Statements that no log has, with no reason for it."""
+        """Statements missing from the logs without a reason."""
         return self.check.lost
 
     @property
     @quantity("torn", places=0)
     def torn(self) -> int:
-        """Records in the logs that are there in part."""
+        """Torn records in the logs."""
         return self.check.torn
 
     @property
     @quantity("unlogged", places=0)
     def unlogged(self) -> int:
-        """Statements that no log has because logging was paused."""
+        """Statements missing because logging was paused."""
         return self.check.unlogged
 
     @property
@@ -425,9 +358,9 @@ class Rotation(StorageExperiment[Server, Rotating, Conditions, "ServerOnDisk", R
             time.sleep(_LEAD)
             stage.say("a window with one")
             size = rotation.log.stat().st_size
-            began = _now()
+            began = now_ns()
             rotation.rotate(step.method, held=step.held, notes=made.notes)
-            took = (_now() - began) / _SECOND
+            took = (now_ns() - began) / SECOND
             sent = load.wait_end()
             late = made.place.late_share()
             after = _counters(started)
@@ -439,7 +372,8 @@ class Rotation(StorageExperiment[Server, Rotating, Conditions, "ServerOnDisk", R
         stage.say("reading the logs")
         started.wait_gone()
         old = [] if rotation.old is None else [(rotation.old, grown)]
-        found = found_in([*old, (rotation.log, 0)])
+        content = read_logs([*old, (rotation.log, 0)])
+        removed_until = rotation.opened_at if step.method is Method.RM_FLUSH else 0
         trial = RotationTrial(
             version=started.instance.server.version,
             log_bytes=size,
@@ -448,14 +382,14 @@ class Rotation(StorageExperiment[Server, Rotating, Conditions, "ServerOnDisk", R
             parts=tuple(
                 Phase(
                     name=name,
-                    began_s=(part_began - began) / _SECOND,
-                    seconds=(part_ended - part_began) / _SECOND,
-                    longest_ms=longest_ms(sent, part_began, part_ended),
+                    began_s=(part_began - began) / SECOND,
+                    seconds=(part_ended - part_began) / SECOND,
+                    longest_ms=longest_answer_ms(sent, part_began, part_ended),
                 )
                 for name, part_began, part_ended in rotation.parts
             ),
             rotation_s=took,
-            check=checked(sent, found, rotation.held, rotation.opened if step.method is Method.RM_FLUSH else 0),
+            check=check_logs(sent, content, rotation.pause, removed_until),
             before=before,
             after=after,
             idle_tables=conditions.tables,
@@ -468,7 +402,7 @@ class Rotation(StorageExperiment[Server, Rotating, Conditions, "ServerOnDisk", R
         return trial
 
     def _sample(self, made: ServerOnDisk) -> None:
-        """Keep the log that the server writes of some seconds of such statements."""
+        """Keep the log of some seconds of the load, as a sample from which logs are grown."""
         with self._load(made, None, _SAMPLED) as load:
             load.wait_end()
         made.started.wait_gone()
@@ -487,224 +421,6 @@ class Rotation(StorageExperiment[Server, Rotating, Conditions, "ServerOnDisk", R
         return numbered_load(self.lab.tools, folder, clients=clients, rate=rate, seconds=seconds, output=output)
 
 
-class LogRotation:
-    """One rotation of a server's slow query log, with the times of its parts."""
-
-    def __init__(self, server: StartedServer, log: Path) -> None:
-        self.log = log
-        self.old: Path | None = None
-        """Path of the old log; None if it was removed."""
-        self.parts: list[tuple[str, int, int]] = []
-        """Name, beginning and end of each part, in order."""
-        self.held: tuple[int, int] | None = None
-        """Beginning and end of the pause of logging; None without a pause."""
-        self.opened = 0
-        """Time at which the new log was open."""
-        self._server = server
-        self._beside = log.with_name(f"{log.name}-old")
-
-    def rotate(self, method: Method, *, held: bool, notes: Path) -> None:
-        """Rotate the log; with `held`, logging is paused meanwhile. Raises `LabError`.
-
-        The product's own command leaves its notes in the folder `notes`.
-        """
-        if method is Method.RENAME_SYNC_FLUSH:
-            self._by_command(WAIT if held else 0.0, notes)
-        elif held:
-            self._change_held(method)
-        else:
-            self._change(method, _TO_REOPEN)
-        self._wait_written()
-        self.opened = _now()
-
-    @contextmanager
-    def _part(self, name: str) -> Iterator[None]:
-        began = _now()
-        yield
-        self.parts.append((name, began, _now()))
-
-    def _by_command(self, wait: float, notes: Path) -> None:
-        """Rotate by `redolab slowlog rotate`, as its user does: the log is paused for `wait` seconds before and after."""
-        from redolab.machine import processes
-        from redolab.machine.processes import Command
-
-        command = [sys.executable, "-m", "redolab", "slowlog", "rotate", "--wait", f"{wait}s"]
-        command += ["--socket", str(self._server.instance.folder / SOCKET), "--user", "root"]
-        began = _now()
-        with self._part("command"):
-            processes.run(Command(command, environment={"XDG_STATE_HOME": str(notes)}))
-        if wait:
-            self.held = began, _now()
-        (self.old,) = self.log.parent.glob(f"{self.log.name}-*")
-
-    def _change_held(self, method: Method) -> None:
-        changes = changes_to_be_quiet(self._server.named_values("SHOW GLOBAL VARIABLES"))
-        began = _now()
-        try:
-            with self._part("holding"):
-                self._server.execute(*(change.to_do for change in changes))
-            with self._part("waiting"):
-                time.sleep(WAIT)
-            self._change(method, _TO_REOPEN_HELD)
-            with self._part("waiting after"):
-                time.sleep(WAIT)
-        finally:
-            with self._part("releasing"):
-                self._server.execute(*(change.to_undo for change in reversed(changes)))
-            self.held = began, _now()
-        if not self.log.exists():
-            # MySQL 9.7 opens no new log while log_output is NONE, and goes on in the old one.
-            self._open_anew(method, _TO_REOPEN, AGAIN)
-
-    def _change(self, method: Method, patience: float) -> None:
-        """Take the old log away, and have the server open a new one; wait so many seconds for one after a signal."""
-        if method is Method.COPYTRUNCATE:
-            self.copy_and_truncate()
-            return
-        if method is Method.RM_FLUSH:
-            with self._part("rm"):
-                self.log.unlink()
-        else:
-            self.old = self._beside
-            with self._part("rename"):
-                self.log.rename(self.old)
-        self._open_anew(method, patience)
-
-    def copy_and_truncate(self) -> None:
-        """Copy the log and truncate it, as logrotate does. Raises `OSError`, and leaves the log alone, if the copy fails."""
-        self.old = self._beside
-        made = os.open(self.old, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(made, "wb") as copy, self.log.open("r+b", buffering=0) as source:
-            with self._part("copy"):
-                while block := source.read(_BLOCK):
-                    copy.write(block)
-                copy.flush()
-            with self._part("sync"):
-                os.fsync(copy.fileno())
-            with self._part("truncate"):
-                os.ftruncate(source.fileno(), 0)
-
-    def _open_anew(self, method: Method, patience: float, again: str = "") -> None:
-        """Have the server open a new log. After a signal, wait until there is one, or it seems that there will be none."""
-        if (number := _SIGNALS.get(method)) is None:
-            with self._part(f"flush{again}"):
-                self._server.execute(_FLUSH)
-            return
-        with self._part(f"{number.name}{again}"):
-            self._server.instance.send_signal(number)
-            deadline = time.monotonic() + patience
-            while not self.log.exists() and time.monotonic() < deadline:
-                time.sleep(_LOOK)
-
-    def _wait_written(self) -> None:
-        """Wait until the server has written to the new log. Raises `LabError`."""
-        deadline = time.monotonic() + _TO_WRITE
-        while not (self.log.exists() and self.log.stat().st_size):
-            if time.monotonic() > deadline:
-                self._server.instance.check_running()
-                name = self._server.instance.server.name
-                raise LabError(f"{name} writes to no new log", "its error log may say why")
-            time.sleep(_LOOK)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Content of logs: how often each (client, number) occurs, and how many records are torn."""
-
-    times: Mapping[tuple[int, int], int]
-    torn: int
-
-
-def found_in(logs: Sequence[tuple[Path, int]]) -> Found:
-    """Return the content of these logs, each from a byte at which a record begins. Raises `OSError`."""
-    from redolab.slowlog.digest.chunks import chunks
-    from redolab.slowlog.digest.records import Window, records
-
-    times: dict[tuple[int, int], int] = {}
-    torn = 0
-    for path, offset in logs:
-        with path.open("rb") as file:
-            file.seek(offset)
-            content = file.read()
-        # A log may have been cut before the newline that ends it; one that was just opened has the server's lines alone.
-        end = content.rfind(b";\n") + 2
-        whole = content if content.endswith(b";") or end < 2 else content[:end]
-        torn += len(content) > len(whole)
-        for chunk in chunks(whole[at : at + _READ] for at in range(0, len(whole), _READ)):
-            if not chunk.content:
-                continue
-            read = records(chunk, Window())
-            counted, in_part = numbers_in(read.table["text"])
-            torn += in_part + read.cut_off + read.without_time
-            for key, count in counted.items():
-                times[key] = times.get(key, 0) + count
-    return Found(times, torn)
-
-
-def numbers_in(texts: pl.Series) -> tuple[dict[tuple[int, int], int], int]:
-    """Count each (client, number) among these texts of statements, and the torn records."""
-    import polars as pl
-
-    from redolab.workloads.numbered import PART, WHOLE
-
-    text = pl.col("text")
-    frame = texts.alias("text").to_frame().filter(text.str.contains(PART))
-    found = frame.select(groups=text.str.extract_groups(WHOLE)).unnest("groups")
-    number, client, again = (pl.col(name).cast(pl.Int64, strict=False) for name in found.columns)
-    whole = found.select(number=number, client=client, again=again).filter(pl.col("number") == pl.col("again"))
-    counted = whole.group_by("client", "number").len()
-    return {(client, number): count for client, number, count in counted.iter_rows()}, frame.height - whole.height
-
-
-def checked(
-    sent: Sequence[Sent], found: Found, held: tuple[int, int] | None = None, removed_until: int = 0
-) -> LogCheck:
-    """Compare the statements that clients sent, numbered by position, with those found in the logs.
-
-    A statement may be missing if logging was paused meanwhile, from `held[0]` to `held[1]`, or if it was sent before
-    `removed_until` and went with the old file. The server logs a statement after it has answered, before it reads the
-    client's next. A statement sent before the pause of logging may therefore be missing, too. A number in the logs that
-    no client sent is a torn record.
-    """
-    import numpy as np
-
-    for_ever = np.iinfo(np.int64).max
-    pause_began, pause_ended = held or (for_ever, -1)
-    lost_at: list[int] = []
-    logged = unlogged = removed = 0
-    for client, each in enumerate(sent):
-        numbers = range(1, len(each.sent) + 1)
-        missing = np.array([(client, number) not in found.times for number in numbers], dtype=np.bool_)
-        next_answered = np.append(each.answered[1:], for_ever)
-        was_held = missing & (each.sent <= pause_ended) & (next_answered >= pause_began)
-        was_removed = missing & ~was_held & (each.sent < removed_until)
-        logged += int((~missing).sum())
-        unlogged, removed = unlogged + int(was_held.sum()), removed + int(was_removed.sum())
-        lost_at += each.sent[missing & ~was_held & ~was_removed].tolist()
-    return LogCheck(
-        sent=sum(len(each.sent) for each in sent),
-        logged=logged,
-        lost=len(lost_at),
-        lost_s=(max(lost_at) - min(lost_at)) / _SECOND if lost_at else 0.0,
-        unlogged=unlogged,
-        removed=removed,
-        twice=sum(count > 1 for count in found.times.values()),
-        torn=found.torn
-        + sum(not (client < len(sent) and 1 <= number <= len(sent[client].sent)) for client, number in found.times),
-    )
-
-
-def longest_ms(sent: Sequence[Sent], began: int, ended: int) -> float:
-    """Return the longest answer, in milliseconds from when it was sent, to a statement in flight between two times.
-
-    0 if there is none.
-    """
-    took = [
-        (each.answered - each.sent)[(each.sent <= ended) & (each.answered >= began)].max(initial=0) for each in sent
-    ]
-    return float(max(took, default=0)) / 1e6
-
-
 def _grow(made: ServerOnDisk, size: int) -> int:
     """Grow the server's log to at least `size` bytes of its own records, on the disk and cached. Return its bytes.
 
@@ -713,7 +429,7 @@ def _grow(made: ServerOnDisk, size: int) -> int:
     """
     log, sample = _log(made), (made.notes / _SAMPLE).read_bytes()
     for name in files.names(log.parent):
-        # Remains of a rotation that failed.
+        # A rotation that failed has left this.
         if name.startswith(f"{log.name}-"):
             files.remove(log.with_name(name))
     grown = log.with_name(f"{log.name}-grown")
@@ -725,7 +441,7 @@ def _grow(made: ServerOnDisk, size: int) -> int:
     if (owner := made.started.instance.server.sandbox.owner()) is not None:
         os.chown(grown, owner, owner)
     grown.replace(log)
-    made.started.execute(_FLUSH)
+    made.started.execute(FLUSH)
     return log.stat().st_size
 
 
@@ -744,7 +460,3 @@ def _idle_tables(count: int) -> list[str]:
 
 def _counters(started: StartedServer) -> TableCounters:
     return TableCounters(**{name: int(value) for name, value in started.named_values(_STATUS).items()})
-
-
-def _now() -> int:
-    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)

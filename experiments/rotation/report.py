@@ -16,7 +16,8 @@ from redolab.runs.paired_plot import paired_plots
 from redolab.runs.store import Run
 from redolab.runs.trial_results import rows_of
 
-from .experiment import AGAIN, Phase, Rotation, RotationTrial
+from .experiment import Phase, Rotation, RotationTrial
+from .rotating import AGAIN
 
 _EXT3 = (
     "ext3 is mounted by the kernel's ext4 code since Linux 4.3; its files have ext3's lists of blocks, not extents. The kernel that "
@@ -98,7 +99,7 @@ def _flushed(row: Configuration) -> str:
 
 
 def _again_in_words(found: Sequence[Configuration]) -> list[str]:
-    """Return of which servers the log had to be opened once more; nothing where all opened it."""
+    """Return a note on the servers that opened a new log only when asked again; nothing if there are none."""
     labels = dict.fromkeys(
         row.factors["server"]
         for row in found

@@ -24,10 +24,10 @@ from redolab.runs.options import Option
 from redolab.runs.plan import PlannedGroup, PlannedStep
 from redolab.runs.schema import Finding, Trial
 from redolab.servers.catalogue import server_catalogue, server_names
-from redolab.slowlog.plugin import why_no_slow_log_plugin
+from redolab.slowlog.plugin import check_has_plugin
 from redolab.units import GIB, MIB, format_size, parse_size
 
-from .ways import Arm, Logging, Place
+from .ways import Arm, LogPlace, LogUnderTest
 
 if TYPE_CHECKING:
     from redolab.crash.bench.started_server import StartedServer
@@ -58,8 +58,8 @@ def _arms(text: str) -> Arm | tuple[Arm, ...]:
     return tuple(Arm) if text == _ALL else Arm(one_of("way of logging", lambda: [_ALL, *Arm])(text))
 
 
-def _place(text: str) -> Place:
-    return Place(one_of("place for a log", lambda: [Place.TMPFS, Place.DISK])(text))
+def _place(text: str) -> LogPlace:
+    return LogPlace(one_of("place for a log", lambda: [LogPlace.TMPFS, LogPlace.DISK])(text))
 
 
 class Server(PlannedGroup, frozen=True, kw_only=True):
@@ -76,12 +76,13 @@ class Server(PlannedGroup, frozen=True, kw_only=True):
         return {"server": self.server} | ({"killed": "on"} if self.killed else {})
 
 
-class Asking(PlannedStep, frozen=True, kw_only=True):
+class SelectWindow(PlannedStep, frozen=True, kw_only=True):
     """A window of the shortest statements under one way of logging."""
 
     arm: Annotated[Arm, Option(f"Ways of logging, with commas: {', '.join(Arm)}; {_ALL}: every one.", _arms, _ALL)]
     log_on: Annotated[
-        Place, Option("Where the log's file lies: tmpfs, disk, or both with a comma.", _place, "tmpfs,disk", name="log")
+        LogPlace,
+        Option("Where the log's file lies: tmpfs, disk, or both with a comma.", _place, "tmpfs,disk", name="log"),
     ] = msgspec.field(name="place")
     connections: Annotated[int, Option("Numbers of clients, with commas.", whole_number(1, 4096), "1,16,256")]
     seconds: Annotated[int, Option("Seconds for which each is measured.", whole_number(1, 3600), "10", single=True)]
@@ -148,7 +149,7 @@ class PluginTrial(Trial, frozen=True, kw_only=True):
         return None if self.lines is None else self.executed - self.lines
 
 
-class SlowlogPlugin(Experiment[Server, Asking, Conditions, "StartedServer", PluginTrial]):
+class SlowlogPlugin(Experiment[Server, SelectWindow, Conditions, "StartedServer", PluginTrial]):
     """Windows of short statements under each way of logging."""
 
     question = (
@@ -162,23 +163,24 @@ class SlowlogPlugin(Experiment[Server, Asking, Conditions, "StartedServer", Plug
 
     @classmethod
     @override
-    def cells(cls, factors: Any) -> Mapping[Server, Sequence[Asking]]:
+    def cells(cls, factors: Any) -> Mapping[Server, Sequence[SelectWindow]]:
         """Return for each server an instance with performance_schema, one without, and one for each kill."""
         if not 1 <= factors.buffer <= _LARGEST_BUFFER:
             raise InvalidInput("a buffer has 1 byte to 16M", "choose another BUFFER")
-        cells: dict[Server, list[Asking]] = {}
+        cells: dict[Server, list[SelectWindow]] = {}
         arms = dict.fromkeys([Arm.NONE, *factors.arm])
         for server in factors.server:
-            if (why := why_no_slow_log_plugin(server_catalogue().get(server).dialect())) is not None:
-                raise InvalidInput(f"{server} cannot load the plugin, {why}", "name mariadb-10.11 or mariadb-11.8")
+            check_has_plugin(server, server_catalogue().get(server).dialect())
             for arm in arms:
-                places = factors.log if arm.has_file else (Place.NOWHERE,)
+                places = factors.log if arm.has_file else (LogPlace.NOWHERE,)
                 cells.setdefault(Server(server=server, schema=arm.has_schema), []).extend(
-                    Asking(arm=arm, log_on=place, connections=connections, seconds=factors.seconds)
+                    SelectWindow(arm=arm, log_on=place, connections=connections, seconds=factors.seconds)
                     for place, connections in itertools.product(places, factors.connections)
                 )
                 if arm.is_plugin and factors.kill:
-                    step = Asking(arm=arm, log_on=factors.log[-1], connections=_KILLED_WITH, seconds=factors.seconds)
+                    step = SelectWindow(
+                        arm=arm, log_on=factors.log[-1], connections=_KILLED_WITH, seconds=factors.seconds
+                    )
                     cells[Server(server=server, killed=arm)] = [step]
         return cells
 
@@ -188,7 +190,7 @@ class SlowlogPlugin(Experiment[Server, Asking, Conditions, "StartedServer", Plug
         from redolab.slowlog.plugin.building import built_slow_log_plugin
 
         steps = [self.plan.steps[position] for position in positions]
-        if any(each.step.log_on is Place.TMPFS for each in steps) and not processes.is_root():
+        if any(each.step.log_on is LogPlace.TMPFS for each in steps) and not processes.is_root():
             raise InvalidInput("only root can mount a tmpfs", "LOG=disk, or run as root")
         for name in {self.plan.groups[each.group].server for each in steps}:
             if not self.lab.reads_only:
@@ -197,7 +199,7 @@ class SlowlogPlugin(Experiment[Server, Asking, Conditions, "StartedServer", Plug
     @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
         logged = max(planned.step.seconds + _WARM_UP for planned in self.plan.steps) * _A_SECOND
-        in_memory = logged if any(planned.step.log_on is Place.TMPFS for planned in self.plan.steps) else 0
+        in_memory = logged if any(planned.step.log_on is LogPlace.TMPFS for planned in self.plan.steps) else 0
         return Needs(
             memory=_POOL + in_memory,
             memory_for=f"a buffer pool of {format_size(_POOL)}" + (", and a log on tmpfs" if in_memory else ""),
@@ -211,18 +213,17 @@ class SlowlogPlugin(Experiment[Server, Asking, Conditions, "StartedServer", Plug
     def group(self, group: Server, at: GroupContext) -> Iterator[StartedServer]:
         from redolab.crash.bench.started_server import server_folder, started_server
         from redolab.servers.dialects import InstanceRequest, Purpose, Setting
-        from redolab.slowlog.plugin.building import built_slow_log_plugin
-        from redolab.slowlog.plugin.installing import installed
+        from redolab.slowlog.plugin.building import built_slow_log_plugin, install_plugins
         from redolab.workloads.data import DATABASE
 
         server, name = self.lab.server(group.server), f"{group.server}-slowlog-plugin"
         steps = [self.plan.steps[position].step for position in self.plan.positions(at.group)]
         with server_folder(self.lab, server, name) as folder:
-            for place in {step.log_on for step in steps} - {Place.NOWHERE}:
+            for place in {step.log_on for step in steps} - {LogPlace.NOWHERE}:
                 _make_log_folder(server, folder / place.folder, place)
             connections = str(max(step.connections for step in steps) + _MORE_CONNECTIONS)
             settings = (
-                installed(folder, [built_slow_log_plugin(self.lab, server)]),
+                install_plugins(folder, [built_slow_log_plugin(self.lab, server)]),
                 Setting("long_query_time", "0", "every statement is logged"),
                 Setting("slow_query_log", "0", "it is switched on for the windows that measure it"),
                 Setting("max_connections", connections, "so many clients and the lab"),
@@ -234,13 +235,15 @@ class SlowlogPlugin(Experiment[Server, Asking, Conditions, "StartedServer", Plug
                 yield started
 
     @override
-    def measure(self, group: Server, step: Asking, made: StartedServer, at: StepContext[PluginTrial]) -> PluginTrial:
+    def measure(
+        self, group: Server, step: SelectWindow, made: StartedServer, at: StepContext[PluginTrial]
+    ) -> PluginTrial:
         buffer = self.conditions.buffer if step.arm is Arm.BUFFERED else 0
-        logging = Logging(step.arm, step.log_on, buffer, made)
+        logging = LogUnderTest(step.arm, step.log_on, buffer, made)
         title = f"{group.server}, {step.arm}, {step.connections} clients"
         with self.lab.progress.stage(title, "measure", brief=True), made.instance.answering():
             logging.begin()
-            measured = (self._killed if group.killed else self._asked)(made, logging, step)
+            measured = (self._measure_kill if group.killed else self._measure_window)(made, logging, step)
         return PluginTrial(
             version=made.instance.server.version,
             block=self.plan.blocks[at.group],
@@ -251,7 +254,7 @@ class SlowlogPlugin(Experiment[Server, Asking, Conditions, "StartedServer", Plug
         )
 
     @override
-    def findings(self, group: Server, step: Asking, trial: PluginTrial) -> Sequence[Finding]:
+    def findings(self, group: Server, step: SelectWindow, trial: PluginTrial) -> Sequence[Finding]:
         """Return a finding if the log file of a server that was not killed lacks statements."""
         wrong = abs(trial.lost or 0) + trial.cut_off
         if group.killed or not step.arm.has_file or not wrong:
@@ -260,65 +263,67 @@ class SlowlogPlugin(Experiment[Server, Asking, Conditions, "StartedServer", Plug
             Finding(what=f"{step.arm} on {group.server}: {wrong:,} of {trial.executed:,} statements are not as logged")
         ]
 
-    def _asked(self, made: StartedServer, logging: Logging, step: Asking) -> dict[str, Any]:
-        from .load import ask
+    def _measure_window(self, made: StartedServer, logging: LogUnderTest, step: SelectWindow) -> dict[str, Any]:
+        from .load import run_clients
 
-        ask(self.lab.tools, made.instance.folder, step.connections, _WARM_UP)
+        run_clients(self.lab.tools, made.instance.folder, step.connections, _WARM_UP)
         logging.warmed()
         executed, cpu = made.value(_SELECTS), made.instance.cpu_use()
-        found = ask(self.lab.tools, made.instance.folder, step.connections, step.seconds)
+        report = run_clients(self.lab.tools, made.instance.folder, step.connections, step.seconds)
         used = made.instance.cpu_use()
         executed = made.value(_SELECTS) - executed
         counted = logging.counted()
         logging.end()
         return {
-            "statements_s": found.seconds,
-            "statements": found.statements,
+            "statements_s": report.seconds,
+            "statements": report.statements,
             "executed": executed,
-            "p95_ms": found.percentile_ms(0.95),
-            "p99_ms": found.percentile_ms(0.99),
+            "p95_ms": report.percentile_ms(0.95),
+            "p99_ms": report.percentile_ms(0.99),
             "server_cpu_s": None if cpu is None or used is None else used.seconds - cpu.seconds,
             **asdict(counted),
         }
 
     def _wait_for_answers(self, made: StartedServer) -> None:
-        """Wait until the clients ask: they begin together, when all of them are connected. Raises `LabError`."""
+        """Wait until clients get answers: they begin together, when all are connected. Raises `LabError`."""
         before, deadline = made.value(_SELECTS), time.monotonic() + _TO_CONNECT
         while made.value(_SELECTS) == before:
             if time.monotonic() > deadline:
                 raise LabError(f"the clients were not connected after {_TO_CONNECT:.0f} s")
             time.sleep(0.05)
 
-    def _killed(self, made: StartedServer, logging: Logging, step: Asking) -> dict[str, Any]:
-        from .load import answers_of, asking
+    def _measure_kill(self, made: StartedServer, logging: LogUnderTest, step: SelectWindow) -> dict[str, Any]:
+        from .load import answers_by_client, running_clients
 
         instance, answers = made.instance, made.instance.folder / "answers"
         files.make_folder(answers)
         logging.warmed()
         longest = step.seconds + round(_TO_CONNECT + _TO_NOTICE)
-        with asking(self.lab.tools, instance.folder, step.connections, longest, f"--answers={answers}") as clients:
+        with running_clients(
+            self.lab.tools, instance.folder, step.connections, longest, f"--answers={answers}"
+        ) as clients:
             self._wait_for_answers(made)
             clients.wait(step.seconds)
             deadline = instance.kill().monotonic + _TO_NOTICE
-            while len(said := answers_of(answers)) < step.connections and time.monotonic() < deadline:
+            while len(counts := answers_by_client(answers)) < step.connections and time.monotonic() < deadline:
                 time.sleep(0.05)
-        if len(said) != step.connections:
-            raise LabError(f"only {len(said)} of {step.connections} clients say how many answers they had")
+        if len(counts) != step.connections:
+            raise LabError(f"only {len(counts)} of {step.connections} clients say how many answers they had")
         return {
             "statements_s": float(step.seconds),
-            "statements": sum(said),
-            "executed": sum(said),
+            "statements": sum(counts),
+            "executed": sum(counts),
             **asdict(logging.in_file()),
         }
 
 
-def _make_log_folder(server: InstalledServer, folder: Path, place: Place) -> None:
+def _make_log_folder(server: InstalledServer, folder: Path, place: LogPlace) -> None:
     """Make a folder for logs, on a tmpfs if asked; it is unmounted with the instance's folder."""
     from redolab.machine import processes
     from redolab.machine.processes import Command
 
     owner = server.sandbox.owner()
     files.make_folder(folder, mode=0o700, owner=owner)
-    if place is Place.TMPFS:
+    if place is LogPlace.TMPFS:
         options = f"size={_TMPFS},mode=700" + ("" if owner is None else f",uid={owner},gid={owner}")
         processes.run(Command(["mount", "-t", "tmpfs", "-o", options, "redolab", str(folder)]))

@@ -24,7 +24,7 @@ _LAST_LINES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ClientReport:
     """Counts of the clients. The histogram has (milliseconds, statements), the quickest first."""
 
     statements: int
@@ -41,22 +41,25 @@ class Answered:
         return None
 
 
-def ask(tools: Tools, instance: Path, connections: int, seconds: int) -> Answered:
-    """Let clients ask for `seconds`, each as soon as it was answered. Raises `WorkloadFailed`."""
-    with asking(tools, instance, connections, seconds) as process:
+def run_clients(tools: Tools, instance: Path, connections: int, seconds: int) -> ClientReport:
+    """Let clients send statements for `seconds`, each as soon as it has an answer. Raises `WorkloadFailed`."""
+    with running_clients(tools, instance, connections, seconds) as process:
         status = process.wait(seconds + _LONGER)
-    said = [line.text for line in process.lines(now().monotonic)]
-    found = answered("\n".join(said))
-    if status != 0 or found is None:
+    lines = [line.text for line in process.lines(now().monotonic)]
+    report = parse_report("\n".join(lines))
+    if status != 0 or report is None:
         raise WorkloadFailed(
-            f"sysbench could not ask (status {status})", "its last lines are below", said[-_LAST_LINES:]
+            f"sysbench could not ask (status {status})", "its last lines are below", lines[-_LAST_LINES:]
         )
-    return found
+    return report
 
 
 @contextmanager
-def asking(tools: Tools, instance: Path, connections: int, seconds: int, *options: str) -> Iterator[Process]:
-    """Let clients ask during the block. With `--answers=FOLDER` each writes its count there once the server is gone."""
+def running_clients(tools: Tools, instance: Path, connections: int, seconds: int, *options: str) -> Iterator[Process]:
+    """Let clients send statements during the block.
+
+    With `--answers=FOLDER` each writes its number of answers there once the server is gone.
+    """
     sysbench = tools.get("sysbench")
     arguments = [
         *connection_arguments(sysbench, SCRIPTS / "select_1.lua", connections),
@@ -70,15 +73,15 @@ def asking(tools: Tools, instance: Path, connections: int, seconds: int, *option
         process.stop(signal.SIGKILL)
 
 
-def answers_of(folder: Path) -> list[int]:
+def answers_by_client(folder: Path) -> list[int]:
     """Return the number of answers of each client that has noticed the end of its server."""
     return [int((folder / name).read_text()) for name in files.names(folder) if name.isdigit()]
 
 
-def answered(text: str) -> Answered | None:
+def parse_report(text: str) -> ClientReport | None:
     """Return the counts of a report of sysbench; None if the text is no report."""
     events, took = _EVENTS.search(text), _SECONDS.search(text)
     if events is None or took is None:
         return None
     bars = [(float(milliseconds), int(count)) for milliseconds, count in _BAR.findall(text)]
-    return Answered(int(events[1]), float(took[1]), bars)
+    return ClientReport(int(events[1]), float(took[1]), bars)

@@ -16,9 +16,9 @@ from redolab.runs.store import Run
 from redolab.runs.trial_results import rows_of
 
 from .experiment import PluginTrial, SlowlogPlugin
-from .ways import Arm, Place
+from .ways import Arm, LogPlace
 
-_BASELINE = {"arm": str(Arm.NONE), "log": str(Place.NOWHERE)}
+_BASELINE = {"arm": str(Arm.NONE), "log": str(LogPlace.NOWHERE)}
 _BRIEFLY = ("per_second",)
 _NOTES = (
     "against none: statements/s against the same server without a log, in the same blocks, with the 95 % interval. "
@@ -54,7 +54,7 @@ def answer(found: Sequence[Configuration]) -> str:
 
     Logs lie on a disk if that was measured.
     """
-    place = Place.DISK if any(each.factors["log"] == Place.DISK for each in found) else Place.TMPFS
+    place = LogPlace.DISK if any(each.factors["log"] == LogPlace.DISK for each in found) else LogPlace.TMPFS
     built_in, plugin = (
         {
             (each.factors["server"], each.factors["connections"]): each.change

@@ -54,7 +54,7 @@ class Arm(StrEnum):
         return self in {Arm.SCHEMA, Arm.DIGESTS}
 
 
-class Place(StrEnum):
+class LogPlace(StrEnum):
     """Place of the log's file."""
 
     TMPFS = "tmpfs"
@@ -69,7 +69,7 @@ class Place(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class ArmStatements:
     """Statements of a way of logging; `{file}` is its log, `{buffer}` the bytes that a connection gathers."""
 
     on: Sequence[str] = ()
@@ -83,29 +83,29 @@ class Way:
 _INTO_FILE = "SET GLOBAL slow_query_log_file = '{file}'"
 _PLUGINS_FILE = f"SET GLOBAL {_PLUGIN}_file = '{{file}}'"
 _EMPTY_TABLE = "TRUNCATE TABLE mysql.slow_log"
-_WITH_PLUGIN = Way(
+_WITH_PLUGIN = ArmStatements(
     on=(f"INSTALL SONAME '{_PLUGIN}'", _PLUGINS_FILE, f"SET GLOBAL {_PLUGIN}_buffer = {{buffer}}"),
     anew=(_PLUGINS_FILE,),
     off=(f"UNINSTALL SONAME '{_PLUGIN}'",),
 )
 _CONSUMER = "UPDATE performance_schema.setup_consumers SET ENABLED = '{}' WHERE NAME = 'statements_digest'"
-WAYS: Mapping[Arm, Way] = {
-    Arm.NONE: Way(),
-    Arm.BUILT_IN: Way(
+STATEMENTS: Mapping[Arm, ArmStatements] = {
+    Arm.NONE: ArmStatements(),
+    Arm.BUILT_IN: ArmStatements(
         on=(_INTO_FILE, "SET GLOBAL log_output = 'FILE'", "SET GLOBAL slow_query_log = 1"),
         anew=(_INTO_FILE,),
         off=("SET GLOBAL slow_query_log = 0",),
     ),
     Arm.PLUGIN: _WITH_PLUGIN,
     Arm.BUFFERED: _WITH_PLUGIN,
-    Arm.TABLE: Way(
+    Arm.TABLE: ArmStatements(
         on=("SET GLOBAL log_output = 'TABLE'", "SET GLOBAL slow_query_log = 1"),
         anew=(_EMPTY_TABLE,),
         off=("SET GLOBAL slow_query_log = 0", _EMPTY_TABLE, "SET GLOBAL log_output = 'FILE'"),
         count="SELECT COUNT(*) FROM mysql.slow_log WHERE sql_text LIKE 'SELECT 1'",
     ),
-    Arm.SCHEMA: Way(on=(_CONSUMER.format("NO"),), anew=(f"TRUNCATE TABLE {_DIGESTS}",)),
-    Arm.DIGESTS: Way(
+    Arm.SCHEMA: ArmStatements(on=(_CONSUMER.format("NO"),), anew=(f"TRUNCATE TABLE {_DIGESTS}",)),
+    Arm.DIGESTS: ArmStatements(
         on=(_CONSUMER.format("YES"),),
         anew=(f"TRUNCATE TABLE {_DIGESTS}",),
         count=f"SELECT COALESCE(SUM(COUNT_STAR), 0) FROM {_DIGESTS} WHERE TRIM(DIGEST_TEXT) = 'SELECT ?'",
@@ -114,7 +114,7 @@ WAYS: Mapping[Arm, Way] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class LogCounts:
     """Content of a log; as in `PluginTrial`."""
 
     lines: int | None = None
@@ -124,24 +124,24 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Logging:
+class LogUnderTest:
     """One way of logging on a running server, whose connection is not logged itself."""
 
     arm: Arm
-    place: Place
+    place: LogPlace
     buffer: int
     server: StartedServer
 
     def begin(self) -> None:
-        """Switch it on."""
-        self._execute(WAYS[self.arm].on, "warm")
+        """Switch the log on."""
+        self._execute(STATEMENTS[self.arm].on, "warm")
 
     def warmed(self) -> None:
-        """Count from here on; the clients that warmed it up must have ended."""
+        """Begin the measured log. The clients of the warm-up must have ended."""
         self.server.wait_gone()
-        self._execute(WAYS[self.arm].anew, "measured")
+        self._execute(STATEMENTS[self.arm].anew, "measured")
 
-    def counted(self) -> Counted:
+    def counted(self) -> LogCounts:
         """Count the log since `warmed`; the clients must have ended. Raises `LabError`."""
         self.server.wait_gone()
         if self.arm.is_plugin:
@@ -149,10 +149,10 @@ class Logging:
             return self.in_file(self.server.value(_DROPPED))
         if self.arm.has_file:
             return self.in_file()
-        count = WAYS[self.arm].count
-        return Counted(self.server.value(count)) if count else Counted()
+        count = STATEMENTS[self.arm].count
+        return LogCounts(self.server.value(count)) if count else LogCounts()
 
-    def in_file(self, dropped: int | None = None) -> Counted:
+    def in_file(self, dropped: int | None = None) -> LogCounts:
         """Count the log's file, also after the server was killed."""
         from redolab.slowlog.digest.digesting import digest
 
@@ -160,13 +160,13 @@ class Logging:
         size = file.stat().st_size if file.exists() else 0
         found = digest([file]) if size else None
         if found is None:
-            return Counted(0, 0, size, dropped)
+            return LogCounts(0, 0, size, dropped)
         lines = sum(each.count for each in found.classes if each.fingerprint == _STATEMENT)
-        return Counted(lines, found.skipped.cut_off, size, dropped)
+        return LogCounts(lines, found.skipped.cut_off, size, dropped)
 
     def end(self) -> None:
-        """Switch it off, and remove its files. Raises `LabError`."""
-        self._execute(WAYS[self.arm].off, "measured")
+        """Switch the log off, and remove its files. Raises `LabError`."""
+        self._execute(STATEMENTS[self.arm].off, "measured")
         # The server unloads a plugin only when the last session that used it has ended.
         loaded = f"SELECT COUNT(*) FROM information_schema.PLUGINS WHERE PLUGIN_LIBRARY = '{_PLUGIN}.so'"
         if self.arm.is_plugin and self.server.value(loaded):

@@ -78,13 +78,13 @@ def restore(
     By its NOTE, or all that there are. The address is the note's unless another is given. What somebody else has changed
     meanwhile is left, and named; after a restart of the server nothing is changed.
     """
-    from redolab.slowlog.pending import restore as do_restore
     from redolab.slowlog.settings.note import folder
-    from redolab.slowlog.settings.restoring import Telling
+    from redolab.slowlog.settings.restoring import Messages
+    from redolab.slowlog.settings.restoring import restore as do_restore
 
     address = server_at.address() if server_at.is_anything else None
-    telling = Telling(click.echo, click.echo)
-    done = do_restore(notes, address, server_at.completed, telling)
+    messages = Messages(click.echo, click.echo)
+    done = do_restore(notes, address, server_at.completed, messages)
     click.echo(f"{done} put back" if done else f"nothing is to be put back: there is no note in {folder()}")
 
 

@@ -33,11 +33,13 @@ def candidates(
     """
     from redolab.slowlog.candidates.report import answer, table
     from redolab.slowlog.candidates.report import as_json as in_json
-    from redolab.slowlog.candidates.session import worth_of
+    from redolab.slowlog.candidates.session import report_candidates
     from redolab.units import parse_duration
 
     address = server_at.address() if measure or server_at.is_anything else None
-    found = worth_of(files, top, address, measure, parse_duration(at_most), lambda text: click.echo(text, err=True))
+    found = report_candidates(
+        files, top, address, measure, parse_duration(at_most), lambda text: click.echo(text, err=True)
+    )
     if as_json:
         click.echo(in_json(found))
         return

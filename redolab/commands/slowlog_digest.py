@@ -48,7 +48,7 @@ def digest(
     Reads the files (- for standard input), also compressed ones and rotated sets, of MySQL, MariaDB and Percona Server.
     Queries that differ only in their literals are one class, as in pt-query-digest.
     """
-    from redolab.slowlog.digest import digest as digested
+    from redolab.slowlog.digest.digesting import digest as digested
     from redolab.slowlog.digest.report import as_json_line, show, write_parquet
 
     if output is not None:

@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from redolab.errors import Interrupted, InvalidInput, LabError
 from redolab.progress import Progress
 from redolab.servers.address import Address
-from redolab.slowlog.log_file import LogFile, absolute_name, log_on_this_machine
+from redolab.slowlog.log_file import LogFile, absolute_path, log_on_this_machine
 from redolab.slowlog.settings.alone import user_server_alone
 from redolab.slowlog.settings.changes import FILE, LOG, TIME, changes_to_log_all, file_of
 from redolab.slowlog.settings.changing import TemporaryChanges, put_back_after, stamp_now, while_changed
-from redolab.slowlog.settings.checks import check_privileges
 from redolab.slowlog.settings.event import check_event
-from redolab.slowlog.settings.guardian import Guardian
-from redolab.slowlog.settings.restoring import Telling
+from redolab.slowlog.settings.restoring import Messages
 from redolab.slowlog.settings.server import Refusal, Traffic, UserServer
+from redolab.slowlog.settings.watchdog import Watchdog
 from redolab.units import GIB, format_duration, format_size
 
 SECONDS = 5.0
@@ -27,11 +26,11 @@ MOST = 4 * GIB
 MOST_FROM_AFAR = GIB
 """Default limit in bytes where the log cannot be watched: its size is then underestimated."""
 LEAST_FREE = 0.2
-_LOOK_EVERY = 0.2
+_CHECK_EVERY = 0.2
 _TRAFFIC_EVERY = 1.0
-_BESIDE_A_STATEMENT = (("log_slow_extra", 550), ("log_slow_verbosity", 470))
-_BESIDE_A_PLAIN_STATEMENT = 200
-"""Bytes that a log holds, roughly, for each statement beside its text; keyed by variables that add detail."""
+_HEADER_BYTES = (("log_slow_extra", 550), ("log_slow_verbosity", 470))
+_PLAIN_HEADER_BYTES = 200
+"""Bytes that a log holds, roughly, for each statement besides its text; by the variable that adds detail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +66,16 @@ class Captured:
 
 @dataclass(frozen=True, slots=True)
 class _Watched:
-    """Log under watch during a capture, and its limits."""
+    """Log under watch during a capture, and its limits, as in `CaptureLimits`."""
 
-    named: str
+    server_path: str
     log: LogFile | None
     """Log file; None if this machine cannot see it."""
     seconds: float
     most: int
     least_free: float
-    beside_a_statement: int
+    header_bytes: int
+    """Bytes of log for each statement besides its text."""
 
 
 def capture(
@@ -85,49 +85,44 @@ def capture(
 
     `say` receives each step; messages that a person must read go to `progress`.
     """
-    telling = Telling(say, progress.note)
+    messages = Messages(say, progress.note)
     with user_server_alone(address, progress) as (server, lock):
-        return _captured(progress, server, limits, lock, telling, event=event)
+        return _captured(progress, server, limits, lock, messages, event=event)
 
 
 def _captured(
-    progress: Progress, server: UserServer, limits: CaptureLimits, lock: int, telling: Telling, *, event: bool
+    progress: Progress, server: UserServer, limits: CaptureLimits, lock: int, messages: Messages, *, event: bool
 ) -> Captured:
     variables = server.variables()
     stamp = stamp_now()
-    file = new_file(file_of(variables), stamp)
+    file = f"{file_of(variables)}-full-{stamp}"
     changes = changes_to_log_all(variables, file)
     if event:
         check_event(variables)
-    check_privileges(server)
-    watched = _watched(progress, server, variables, absolute_name(file, variables.get("datadir", "/")), limits)
-    _check_goes_back(server, file_of(variables))
+    server.check_privileges()
+    watched = _watched(progress, server, variables, absolute_path(file, variables), limits)
+    _check_name_can_be_restored(server, file_of(variables))
     for name in (LOG, FILE, TIME):
-        telling.say(f"found {name} = {variables.get(name, '')!r}")
+        messages.say(f"found {name} = {variables.get(name, '')!r}")
     before = server.connections()
     if before and "slow_query_log_use_global_control" not in variables:
         progress.note(f"connections that were there before: {len(before)}; they keep their own long_query_time")
     temporary = TemporaryChanges("capture", changes, watched.seconds, stamp, event)
     try:
-        with while_changed(server, temporary, lock, telling) as guardian:
+        with while_changed(server, temporary, lock, messages) as watchdog:
             try:
-                telling.say("flushing the slow query log")
+                messages.say("flushing the slow query log")
                 server.flush()
                 _check_written(server, watched)
-                telling.say(f"sleeping {watched.seconds:g} s")
-                return _watch(progress, server, guardian, watched)
+                messages.say(f"sleeping {watched.seconds:g} s")
+                return _watch(progress, server, watchdog, watched)
             finally:
-                _name_those_who_go_on(server, {*before, guardian.connection}, telling)
+                _count_new_connections(server, {*before, watchdog.connection}, messages)
     except Interrupted as stop:
-        raise put_back_after(stop, f"; {watched.named} has what was captured until then") from stop
+        raise put_back_after(stop, f"; {watched.server_path} has what was captured until then") from stop
 
 
-def new_file(usual: str, stamp: str) -> str:
-    """Return the name of a captured log: the usual name, followed by the stamp."""
-    return f"{usual}-full-{stamp}"
-
-
-def _check_goes_back(server: UserServer, usual: str) -> None:
+def _check_name_can_be_restored(server: UserServer, usual: str) -> None:
     """Raise `InvalidInput` if SET GLOBAL could not put back the log's name, as with a device or a pipe."""
     try:
         server.carry_out("SET GLOBAL slow_query_log_file = @@GLOBAL.slow_query_log_file")
@@ -138,81 +133,86 @@ def _check_goes_back(server: UserServer, usual: str) -> None:
         ) from error
 
 
-def _name_those_who_go_on(server: UserServer, before: set[int], telling: Telling) -> None:
+def _count_new_connections(server: UserServer, before: set[int], messages: Messages) -> None:
+    """Tell the person of connections that were opened during the capture: they go on logging every statement."""
     with suppress(LabError):
-        since = set(server.connections()) - before
-        if since:
-            telling.note(
-                f"connections opened meanwhile: {len(since)}; until they end they keep long_query_time 0, "
+        opened = set(server.connections()) - before
+        if opened:
+            messages.note(
+                f"connections opened meanwhile: {len(opened)}; until they end they keep long_query_time 0, "
                 "and log every statement while the slow log is on"
             )
 
 
 def _watched(
-    progress: Progress, server: UserServer, variables: Mapping[str, str], named: str, limits: CaptureLimits
+    progress: Progress, server: UserServer, variables: Mapping[str, str], server_path: str, limits: CaptureLimits
 ) -> _Watched:
     """Return the log to watch and its limits. Raises `InvalidInput` if the request needs more than can be watched."""
     if limits.seconds is not None and limits.seconds <= 0:
         raise InvalidInput(f"{limits.seconds:g} s is no time to capture in", "give -s SECONDS above 0")
-    log = log_on_this_machine(server, named)
-    beside = next((size for name, size in _BESIDE_A_STATEMENT if name in variables), _BESIDE_A_PLAIN_STATEMENT)
-    if log is None:
-        if limits.seconds is None:
-            raise InvalidInput(
-                "the log is not on this machine, or not to be seen by this account: its disk cannot be watched",
-                "say how long: -s SECONDS; or run it on the server's machine as root",
-            )
-        progress.note("the log's disk cannot be watched from here: its size is estimated from what clients send")
-        return _Watched(named, None, limits.seconds, limits.most or MOST_FROM_AFAR, limits.least_free, beside)
-    if log.free_share() < limits.least_free:
+    log = log_on_this_machine(server, server_path)
+    if log is None and limits.seconds is None:
         raise InvalidInput(
-            f"the disk of {log.named} has {log.free_share():.0%} free, less than {limits.least_free:.0%}",
+            "the log is not on this machine, or not to be seen by this account: its disk cannot be watched",
+            "say how long: -s SECONDS; or run it on the server's machine as root",
+        )
+    if log is None:
+        progress.note("the log's disk cannot be watched from here: its size is estimated from what clients send")
+    elif log.free_share() < limits.least_free:
+        raise InvalidInput(
+            f"the disk of {server_path} has {log.free_share():.0%} free, less than {limits.least_free:.0%}",
             "free some space, or say --min-free",
         )
-    return _Watched(named, log, limits.seconds or SECONDS, limits.most or MOST, limits.least_free, beside)
+    return _Watched(
+        server_path=server_path,
+        log=log,
+        seconds=limits.seconds or SECONDS,
+        most=limits.most or (MOST_FROM_AFAR if log is None else MOST),
+        least_free=limits.least_free,
+        header_bytes=next((size for name, size in _HEADER_BYTES if name in variables), _PLAIN_HEADER_BYTES),
+    )
 
 
 def _check_written(server: UserServer, watched: _Watched) -> None:
     """Raise `LabError` if the log is not in its expected place: behind a proxy, the server is another process."""
-    if watched.log is not None and not watched.log.here.exists():
+    if watched.log is not None and not watched.log.path.exists():
         raise LabError(
-            f"{server.address} does not write to {watched.log.here}: who listens there is not the server itself",
+            f"{server.address} does not write to {watched.log.path}: who listens there is not the server itself",
             "name the server's own address, or run it elsewhere with -s SECONDS; everything is put back",
         )
 
 
-def _watch(progress: Progress, server: UserServer, guardian: Guardian, watched: _Watched) -> Captured:
-    began = time.monotonic()
+def _watch(progress: Progress, server: UserServer, watchdog: Watchdog, watched: _Watched) -> Captured:
+    log = watched.log
+    began = traffic_read = time.monotonic()
     first = last = server.traffic()
-    looked = began
     stopped = ""
-    size = 0
-    with progress.stage(f"capturing into {watched.named}", brief=True) as stage:
+    with progress.stage(f"capturing into {watched.server_path}", brief=True) as stage:
         while (left := began + watched.seconds - time.monotonic()) > 0 and not stopped:
-            time.sleep(min(_LOOK_EVERY, left))
-            guardian.check()
-            if time.monotonic() - looked >= _TRAFFIC_EVERY:
-                last, looked = server.traffic(), time.monotonic()
-                if watched.log is not None:
-                    watched.log.sync()
-            took = time.monotonic() - began
+            time.sleep(min(_CHECK_EVERY, left))
+            watchdog.check()
+            if time.monotonic() - traffic_read >= _TRAFFIC_EVERY:
+                last, traffic_read = server.traffic(), time.monotonic()
+                if log is not None:
+                    log.sync()
+            elapsed = time.monotonic() - began
             size = _size(watched, first, last)
-            stage.advance(took, watched.seconds, f"{format_size(size)}, {format_size(size / took)} a second")
+            stage.advance(elapsed, watched.seconds, f"{format_size(size)}, {format_size(size / elapsed)} a second")
             stopped = _reason_to_stop(size, watched)
         last = server.traffic()
         size = _size(watched, first, last)
-        if watched.log is not None:
-            watched.log.sync()
-    took = time.monotonic() - began
+        if log is not None:
+            log.sync()
+    elapsed = time.monotonic() - began
     if stopped:
-        progress.note(f"stopped after {format_duration(took)}: {stopped}")
+        progress.note(f"stopped after {format_duration(elapsed)}: {stopped}")
     return Captured(
-        file=watched.named,
-        to_read=watched.log.to_read if watched.log is not None else watched.named,
-        mode=watched.log.mode if watched.log is not None else None,
+        file=watched.server_path,
+        to_read=watched.server_path if log is None else log.to_read,
+        mode=None if log is None else log.mode,
         size=size,
-        size_is_estimate=watched.log is None,
-        seconds=took,
+        size_is_estimate=log is None,
+        seconds=elapsed,
         statements=max(0, last.statements - first.statements),
         stopped=stopped,
     )
@@ -223,7 +223,7 @@ def _size(watched: _Watched, first: Traffic, last: Traffic) -> int:
     if watched.log is not None:
         return watched.log.size
     statements = last.statements - first.statements
-    return max(0, last.received - first.received + watched.beside_a_statement * statements)
+    return max(0, last.received - first.received + watched.header_bytes * statements)
 
 
 def _reason_to_stop(size: int, watched: _Watched) -> str:

@@ -1,4 +1,4 @@
-"""The cost of logging: two logs on a real server, and what is made of committed runs."""
+"""The experiment logging-impact: two logs on a real server, and the report of committed runs."""
 
 from __future__ import annotations
 

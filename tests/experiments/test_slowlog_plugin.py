@@ -1,4 +1,4 @@
-"""The experiment of the slow log plugin on a real server, small; and its figures from trials that are made up."""
+"""The experiment slowlog-plugin: a small run on a real server, and figures from invented trials."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import polars
 import pytest
 from rich.console import Console
 
-from experiments.slowlog_plugin.experiment import Asking, Conditions, PluginTrial, Server, SlowlogPlugin
-from experiments.slowlog_plugin.load import answered
+from experiments.slowlog_plugin.experiment import Conditions, PluginTrial, SelectWindow, Server, SlowlogPlugin
+from experiments.slowlog_plugin.load import parse_report
 from experiments.slowlog_plugin.report import costs_table, report
-from experiments.slowlog_plugin.ways import Arm, Place
+from experiments.slowlog_plugin.ways import Arm, LogPlace
 from redolab.lab import Lab, open_lab
 from redolab.machine import files
 from redolab.progress import Progress
@@ -73,7 +73,7 @@ def test_every_way_of_logging_is_measured_and_nothing_is_missing(run: Run) -> No
         if arm in {Arm.BUILT_IN, Arm.PLUGIN, Arm.BUFFERED, Arm.TABLE}:
             assert trial.lost == 0, arm
         assert (trial.log_bytes is not None) == arm.has_file
-    assert all((each.step.log_on is Place.DISK) == each.step.arm.has_file for each in results)
+    assert all((each.step.log_on is LogPlace.DISK) == each.step.arm.has_file for each in results)
     assert {measured[arm].dropped for arm in (Arm.PLUGIN, Arm.BUFFERED)} == {0}
     killed = {each.step.arm: each.trial for each in results if each.trial.killed}
     assert set(killed) == {Arm.PLUGIN, Arm.BUFFERED}
@@ -112,8 +112,8 @@ def _trial(per_second: float, lines: int | None = None) -> PluginTrial:
 
 
 def _configuration(arm: Arm, *per_second: float) -> Configuration:
-    place = Place.DISK if arm.has_file else Place.NOWHERE
-    step = Asking(arm=arm, log_on=place, connections=16, seconds=10)
+    place = LogPlace.DISK if arm.has_file else LogPlace.NOWHERE
+    step = SelectWindow(arm=arm, log_on=place, connections=16, seconds=10)
     trials = {str(block): _trial(each) for block, each in enumerate(per_second, start=1)}
     return of_trials({"server": "MariaDB 10.11.19", **step.described()}, trials, Server(server="mariadb-10.11"), step)
 
@@ -146,7 +146,7 @@ def test_a_report_of_a_committed_run_fits_a_screen() -> None:
 
 def test_only_a_log_that_lacks_statements_of_a_living_server_is_a_finding(lab: Lab) -> None:
     group = Server(server="mariadb-10.11")
-    step = Asking(arm=Arm.PLUGIN, log_on=Place.DISK, connections=16, seconds=10)
+    step = SelectWindow(arm=Arm.PLUGIN, log_on=LogPlace.DISK, connections=16, seconds=10)
     plan = draw_plan([[(group, [step])]], repeat=1, seed=1, conditions=Conditions(buffer=1))
     bench = SlowlogPlugin(lab, plan)
     assert bench.findings(group, step, _trial(10, lines=100)) == ()
@@ -163,13 +163,13 @@ def test_performance_schema_and_each_kill_have_an_instance_of_their_own() -> Non
     plain, killed, schema = cells
     assert (plain.schema, killed.killed, schema.schema) == (False, Arm.PLUGIN, True)
     assert [each.arm for each in cells[plain]] == [Arm.NONE] * 2 + [Arm.PLUGIN] * 4
-    assert [(each.log_on, each.connections) for each in cells[killed]] == [(Place.TMPFS, 16)]
-    assert [(each.arm, each.log_on) for each in cells[schema]] == [(Arm.DIGESTS, Place.NOWHERE)] * 2
+    assert [(each.log_on, each.connections) for each in cells[killed]] == [(LogPlace.TMPFS, 16)]
+    assert [(each.arm, each.log_on) for each in cells[schema]] == [(Arm.DIGESTS, LogPlace.NOWHERE)] * 2
 
 
 def test_percentiles_are_those_of_the_histogram() -> None:
-    found = answered(REPORT)
+    found = parse_report(REPORT)
     assert found is not None
     assert (found.statements, found.seconds) == (100, 2.001)
     assert [found.percentile_ms(share) for share in (0.5, 0.95, 0.98, 0.99)] == [0.1, 0.2, 0.2, 10.5]
-    assert answered("FATAL: nothing") is None
+    assert parse_report("FATAL: nothing") is None

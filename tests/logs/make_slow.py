@@ -2,7 +2,7 @@
 
     .venv/bin/python -m tests.logs.make_slow [SERVER…]
 
-Beside each, NAME.pt.json, is what pt-query-digest says of it (`tests.slowlog.digest.theirs`), if it is installed.
+Beside each, NAME.pt.json, is what pt-query-digest says of it (`tests.slowlog.digest.pt_query_digest`), if it is installed.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _statements(r: random.Random) -> Iterator[str]:
 
 def main(wanted: list[str]) -> None:
     """Make these servers' logs, or all."""
-    from tests.slowlog.digest.theirs import write_theirs
+    from tests.slowlog.digest.pt_query_digest import write_classes
 
     SLOW.mkdir(exist_ok=True)
     with open_lab(Progress(Console()), RunStore().clear_unfinished) as lab:
@@ -89,7 +89,7 @@ def main(wanted: list[str]) -> None:
                 _make(lab, native_folder(lab.folder), lab.server(name))
     for log in sorted(SLOW.glob("*.log")):
         if not wanted or log.stem in wanted:
-            write_theirs(log)
+            write_classes(log)
 
 
 def _make(lab: Lab, home: Path, server: InstalledServer) -> None:

@@ -1,7 +1,8 @@
-"""Servers of the catalogue as a user's own: with slow log settings that somebody has chosen, reached by their socket."""
+"""Servers with slow log settings that are no defaults, reached by their socket as a user's own."""
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import Instance
 from redolab.units import MIB
+from tests.command import redolab
 
 _POOL = 64 * MIB
 CHOSEN = {"slow_query_log": "1", "long_query_time": "3.5", "min_examined_row_limit": "100", "log_output": "TABLE"}
@@ -23,34 +25,39 @@ _NOT_SETTINGS = ("gtid", "timestamp", "rand_seed")
 
 @dataclass(frozen=True, slots=True)
 class UsersServer:
-    """A running server and where it is."""
+    """A running server and its socket."""
 
     instance: Instance
     socket: Path
 
     @property
     def arguments(self) -> list[str]:
-        """The options that name it."""
+        """Return the options of commands that name the server."""
         return ["--socket", str(self.socket), "--user", "root"]
 
     def variables(self) -> dict[str, str]:
-        """All its global variables."""
+        """Return the server's global variables, without those that change by themselves."""
         with self.instance.connections.connect() as connection, connection.cursor() as cursor:
             cursor.execute("SHOW GLOBAL VARIABLES")
             return {name: str(value) for name, value in cursor.fetchall() if not name.startswith(_NOT_SETTINGS)}
 
     def do(self, *statements: str) -> None:
-        """Carry these out as root."""
+        """Run the statements as root."""
         with self.instance.connections.connect() as connection, connection.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
+
+
+def slowlog(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `redolab slowlog`."""
+    return redolab("slowlog", *arguments, seconds=60)
 
 
 @contextmanager
 def users_server(
     server: InstalledServer, folder: Path, settings: Mapping[str, str] = CHOSEN, *, made: bool = False
 ) -> Iterator[UsersServer]:
-    """While in it: a server with these settings runs, in a folder that is made unless it is `made`."""
+    """Run a server with these settings, in a new folder or, with `made`, in an existing one."""
     if settings and server.dialect.family == "mariadb":
         added = _CHOSEN_ON_MARIADB if server.dialect.version.major > 10 or server.dialect.version.minor > 2 else {}
         settings = {**settings, **added}

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from redolab.report.numbers import NONE, number
 from redolab.report.table import Column, ReportTable
-from redolab.slowlog.candidates.judging import Judged, Judgement
-from redolab.slowlog.candidates.verdict import CANDIDATE, Bound, Known, Verdict
+from redolab.slowlog.candidates.judging import CANDIDATE, Bound, Judged, Judgement, Known, Verdict
+from redolab.slowlog.digest.report import clipped
 
 _WIDEST = 60
 """Characters of a fingerprint that a table shows."""
-_NONE = "–"
 _BOUNDS = {Bound.EXACT: "", Bound.AT_LEAST: "≥ ", Bound.AT_MOST: "≤ "}
 
 
-class Worth(msgspec.Struct, frozen=True, kw_only=True):
+class CandidatesReport(msgspec.Struct, frozen=True, kw_only=True):
     """Decisions on the first of `classes` classes by query time.
 
     `asked`: the server that was asked, None without one; `note`: remark about that server.
@@ -33,61 +33,60 @@ class Worth(msgspec.Struct, frozen=True, kw_only=True):
         return sum(each.query.share for each in self.judged if each.judgement.verdict is verdict)
 
 
-def as_json(worth: Worth) -> str:
+def as_json(report: CandidatesReport) -> str:
     """Return the report as JSON. An infinite B/A is null, as an unknown one is; `rows` shows which it is."""
-    return msgspec.json.format(msgspec.json.encode(worth), indent=2).decode()
+    return msgspec.json.format(msgspec.json.encode(report), indent=2).decode()
 
 
-def answer(worth: Worth) -> str:
+def answer(report: CandidatesReport) -> str:
     """Return the candidates and the shares of the query time, as a sentence."""
-    candidates = [each for each in worth.judged if each.judgement.verdict is Verdict.CANDIDATE]
+    candidates = [each for each in report.judged if each.judgement.verdict is Verdict.CANDIDATE]
     if candidates:
         ranks = ", ".join(f"#{each.rank}" for each in candidates)
-        said = f"Worth optimising: {ranks}, {worth.share(Verdict.CANDIDATE):.0%} of the query time."
-    elif any(each.judgement.verdict is not Verdict.UNKNOWN for each in worth.judged):
-        said = f"None examines {CANDIDATE:g} times the rows that its answer takes, as far as is known."
+        sentence = f"Worth optimising: {ranks}, {report.share(Verdict.CANDIDATE):.0%} of the query time."
+    elif any(each.judgement.verdict is not Verdict.UNKNOWN for each in report.judged):
+        sentence = f"None examines {CANDIDATE:g} times the rows that its answer takes, as far as is known."
     else:
         return "Of none is it known whether it is worth optimising."
     rest = [
-        f"{worth.share(verdict):.0%} {words}"
+        f"{report.share(verdict):.0%} {words}"
         for verdict, words in (
             (Verdict.SOME_GAIN, "has some gain"),
             (Verdict.PERFECT, "is perfect"),
             (Verdict.UNKNOWN, "is unknown"),
         )
-        if any(each.judgement.verdict is verdict for each in worth.judged)
+        if any(each.judgement.verdict is verdict for each in report.judged)
     ]
-    return f"{said} Of the time {', '.join(rest)}." if rest else said
+    return f"{sentence} Of the time {', '.join(rest)}." if rest else sentence
 
 
-def table(worth: Worth) -> ReportTable:
+def table(report: CandidatesReport) -> ReportTable:
     """Return a table with a row for each class."""
-    return ReportTable.of("worth optimising", worth.judged, _COLUMNS, list(_notes(worth)))
+    return ReportTable.of("worth optimising", report.judged, _COLUMNS, list(_notes(report)))
 
 
-def _notes(worth: Worth) -> Iterator[str]:
+def _notes(report: CandidatesReport) -> Iterator[str]:
     yield (
         "Rows are those of the slowest execution. B: rows examined for each table; A: rows sent without GROUP BY, DISTINCT and "
         "aggregates; B ≤ A is perfect, 10 A a candidate (docs/query-logs/candidates.md)."
     )
-    if worth.classes > len(worth.judged):
-        rest = 1 - sum(each.query.share for each in worth.judged)
-        yield f"{worth.classes - len(worth.judged)} more classes with {rest:.0%} of the time were not judged (--top)."
-    if worth.note:
-        yield worth.note
+    if report.classes > len(report.judged):
+        rest = 1 - sum(each.query.share for each in report.judged)
+        yield f"{report.classes - len(report.judged)} more classes with {rest:.0%} of the time were not judged (--top)."
+    if report.note:
+        yield report.note
     reasons: dict[str, list[str]] = {}
-    for each in worth.judged:
-        said = each.judgement.note or each.judgement.rows.reason
-        if said:
-            reasons.setdefault(said, []).append(f"#{each.rank}")
+    for each in report.judged:
+        if reason := each.judgement.note or each.judgement.rows.reason:
+            reasons.setdefault(reason, []).append(f"#{each.rank}")
     for reason, ranks in reasons.items():
         yield f"{', '.join(ranks)}: {reason}"
-    if any(_is_unseen_join(each.judgement) for each in worth.judged):
+    if any(_is_unseen_join(each.judgement) for each in report.judged):
         yield (
             "Joins that no server explained: const accesses and rows compared in a join buffer are not counted in a log, so "
             "that B may be more than is said."
         )
-    if worth.asked is None and any(_needs_server(each.judgement) for each in worth.judged):
+    if report.asked is None and any(_needs_server(each.judgement) for each in report.judged):
         yield "A server tells more: its address has EXPLAIN asked, --measure has it count."
 
 
@@ -102,37 +101,28 @@ def _is_unseen_join(judgement: Judgement) -> bool:
 def _rows(judgement: Judgement) -> str:
     rows = judgement.rows
     if rows.count is None:
-        return _NONE
+        return NONE
     about = "~" if rows.known is Known.ESTIMATED else ""
     return f"{_BOUNDS[rows.bound]}{about}{rows.count:,}"
 
 
 def _ratio(judgement: Judgement) -> str:
-    if judgement.ratio is None:
-        return _NONE
-    return (
-        "∞"
-        if math.isinf(judgement.ratio)
-        else f"{judgement.ratio:,.3g}"
-        if judgement.ratio < 1000
-        else f"{judgement.ratio:,.0f}"
-    )
+    ratio = judgement.ratio
+    if ratio is None:
+        return NONE
+    if math.isinf(ratio):
+        return "∞"
+    return f"{ratio:,.3g}" if ratio < 1000 else f"{ratio:,.0f}"
 
 
 def _number(value: float | None) -> str:
-    if value is None:
-        return _NONE
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+    return number(value, 0 if value is None or value == round(value) else 1)
 
 
 def _tables(judgement: Judgement) -> str:
     if judgement.tables is None:
-        return _NONE
+        return NONE
     return f"{judgement.tables} + {judgement.const} const" if judgement.const else str(judgement.tables)
-
-
-def _clipped(fingerprint: str) -> str:
-    return fingerprint if len(fingerprint) <= _WIDEST else fingerprint[: _WIDEST - 1] + "…"
 
 
 _COLUMNS: Sequence[Column[Judged]] = (
@@ -147,5 +137,5 @@ _COLUMNS: Sequence[Column[Judged]] = (
     Column("A by", lambda each: str(each.judgement.rows.known)),
     Column("B/A", lambda each: _ratio(each.judgement), right=True),
     Column("verdict", lambda each: str(each.judgement.verdict)),
-    Column("query", lambda each: _clipped(each.query.fingerprint)),
+    Column("query", lambda each: clipped(each.query.fingerprint, _WIDEST)),
 )

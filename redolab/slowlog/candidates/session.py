@@ -1,26 +1,27 @@
-"""Slow query logs in, judgements out; with a server of the user's own where one is named."""
+"""Decisions on the classes of slow query logs, with facts from a server of the user's where one is named."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
 import pymysql
 
 from redolab.errors import InvalidInput
 from redolab.servers.address import Address, refused
-from redolab.slowlog.candidates.asking import AskedServer
-from redolab.slowlog.candidates.judging import ClassOfQueries, Judged, Server, judge
-from redolab.slowlog.candidates.reading import queries_of
-from redolab.slowlog.candidates.report import Worth
+from redolab.slowlog.candidates.asking import AskedServer, asked_server
+from redolab.slowlog.candidates.judging import ClassToJudge, Execution, Judged, judge
+from redolab.slowlog.candidates.report import CandidatesReport
+from redolab.slowlog.digest.classes import QueryClass
 from redolab.slowlog.digest.digesting import digest
 
 _SHORTEST, _LONGEST = 0.1, 3600.0
 
 
-def worth_of(
+def report_candidates(
     paths: Sequence[Path], top: int, address: Address | None, measure: bool, at_most: float, say: Callable[[str], None]
-) -> Worth:
+) -> CandidatesReport:
     """Decide on the `top` classes by query time of slow query logs.
 
     The server at `address` is asked for its EXPLAIN and, with `measure`, counts; each statement may take `at_most`
@@ -31,23 +32,33 @@ def worth_of(
         raise InvalidInput(f"a statement cannot have {at_most:g} s", "give 0.1s to 1h")
     if top < 1:
         raise InvalidInput(f"{top} classes are none", "give 1 or more")
-    found = digest(paths)
-    queries = queries_of(found.classes)[:top]
-    note = ""
+    classes = digest(paths).classes
+    queries = [_class_to_judge(each) for each in classes[:top]]
     if address is None:
         judged = _judged(queries, None, False, say)
-    else:
-        try:
-            with AskedServer(address.connect, at_most) as server:
-                judged = _judged(queries, server, measure, say)
-                note = server.note
-        except pymysql.MySQLError as error:
-            raise refused(address, error) from error
-    return Worth(classes=len(found.classes), asked=None if address is None else str(address), judged=judged, note=note)
+        return CandidatesReport(classes=len(classes), asked=None, judged=judged)
+    try:
+        with asked_server(address.connect, at_most) as server:
+            judged = _judged(queries, server, measure, say)
+    except pymysql.MySQLError as error:
+        raise refused(address, error) from error
+    return CandidatesReport(classes=len(classes), asked=str(address), judged=judged, note=server.note)
+
+
+def _class_to_judge(found: QueryClass) -> ClassToJudge:
+    """Return a class of a digest with its slowest execution, in the form that `judge` needs."""
+    return ClassToJudge(
+        fingerprint=found.fingerprint,
+        id=found.id,
+        share=found.share,
+        seconds=found.seconds.total,
+        count=found.count,
+        execution=msgspec.convert(found.example, Execution, from_attributes=True),
+    )
 
 
 def _judged(
-    queries: Sequence[ClassOfQueries], server: Server | None, measure: bool, say: Callable[[str], None]
+    queries: Sequence[ClassToJudge], server: AskedServer | None, measure: bool, say: Callable[[str], None]
 ) -> list[Judged]:
     judged = []
     for rank, query in enumerate(queries, 1):

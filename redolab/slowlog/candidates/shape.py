@@ -10,8 +10,6 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from redolab.slowlog.candidates.verdict import Bound, Known, Rows
-
 DIALECT = "mysql"
 _LONGEST = 256 * 1024
 """Characters of a statement that is parsed: a second or two of work. What is longer is a list of values."""
@@ -54,12 +52,12 @@ def parse(text: str) -> exp.Select:
     if len(text) > _LONGEST:
         raise Unreadable(f"longer than {_LONGEST // 1024} KiB")
     try:
-        found = [each for each in sqlglot.parse(text, dialect=DIALECT) if each is not None]
+        statements = [each for each in sqlglot.parse(text, dialect=DIALECT) if each is not None]
     except (SqlglotError, RecursionError):
         raise Unreadable("the parser does not understand it") from None
-    if len(found) != 1:
+    if len(statements) != 1:
         raise Unreadable("not one statement")
-    (statement,) = found
+    (statement,) = statements
     while isinstance(statement, exp.Subquery) and not {name for name, value in statement.args.items() if value} - {
         "this"
     }:
@@ -95,18 +93,6 @@ def tables_of(select: exp.Select) -> list[exp.Table]:
     return [table for table in select.find_all(exp.Table) if table.db or table.name.upper() != "DUAL"]
 
 
-def rows_by_log(shape: Shape, rows_sent: int) -> Rows:
-    """Return A as far as the log alone tells.
-
-    It is exact without grouping. Otherwise it is a lower bound: a group has at least one row.
-    """
-    if shape.grouping is Grouping.NONE:
-        return Rows(rows_sent, Known.LOG)
-    if shape.grouping is Grouping.ONE_ROW or shape.supergroups:
-        return Rows(0, Known.LOG, Bound.AT_LEAST)
-    return Rows(rows_sent, Known.LOG, Bound.AT_LEAST)
-
-
 def _check_parts(select: exp.Select) -> None:
     if select.find(exp.With):
         raise Unreadable("a common table expression: how often its rows are examined depends on the server")
@@ -121,8 +107,8 @@ def _check_parts(select: exp.Select) -> None:
 
 
 def _is_derived(select: exp.Select) -> bool:
-    around = select.parent
-    return isinstance(around, exp.Subquery) and isinstance(around.parent, exp.From | exp.Join)
+    parent = select.parent
+    return isinstance(parent, exp.Subquery) and isinstance(parent.parent, exp.From | exp.Join)
 
 
 def _is_plain(select: exp.Select) -> bool:

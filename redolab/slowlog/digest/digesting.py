@@ -6,24 +6,23 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from redolab.errors import LabError
 from redolab.slowlog.digest.chunks import CHUNK, LONGEST, Chunk, chunks
-from redolab.slowlog.digest.classes import Amount, Digest, Distribution, Example, QueryClass, ReadFile
+from redolab.slowlog.digest.classes import Amount, Digest, Distribution, QueryClass, ReadFile
 from redolab.slowlog.digest.fingerprints import checksum
-from redolab.slowlog.digest.kinds import check_kind
 from redolab.slowlog.digest.records import Window, as_text
-from redolab.slowlog.digest.sources import Stream, in_order
+from redolab.slowlog.digest.sources import Stream, check_kind, in_order
 from redolab.slowlog.digest.spill import Spill
-from redolab.slowlog.digest.stamps import MICROSECONDS
-from redolab.slowlog.digest.tallies import EXAMPLE_BYTES, Slowest, Summary, Tallies, summarise
+from redolab.slowlog.digest.stamps import MICROSECONDS, moment_at
+from redolab.slowlog.digest.tallies import Summary, Tallies, summarise
 from redolab.units import format_size
 
 _TOO_LONG = f"Of records longer than {format_size(LONGEST)} only beginning and end are read: {{}} left out."
-_BEGAN = datetime(1970, 1, 1)
 
 
 def digest(
@@ -39,9 +38,8 @@ def digest(
     for path in paths:
         check_kind(path)
     stream, tallies = Stream(in_order(paths)), Tallies()
-    dropped: list[int] = []
-    with Spill() as spill:
-        for summary in _summaries(_noted(chunks(stream.blocks(), chunk), dropped), window):
+    with closing(Spill()) as spill:
+        for summary in _summaries(chunks(stream.blocks(), chunk), window):
             spill.add(tallies.add(summary))
         rows = {row["number"]: row for row in tallies.sums().iter_rows(named=True)}
         if not rows:
@@ -62,15 +60,8 @@ def digest(
             files=stream.files,
             skipped=tallies.skipped,
             spilled_bytes=spill.bytes,
-            notes=[_TOO_LONG.format(format_size(sum(dropped)))] if dropped else [],
+            notes=[_TOO_LONG.format(format_size(tallies.dropped))] if tallies.dropped else [],
         )
-
-
-def _noted(pieces: Iterable[Chunk], dropped: list[int]) -> Iterator[Chunk]:
-    for piece in pieces:
-        if piece.dropped:
-            dropped.append(piece.dropped)
-        yield piece
 
 
 def _summaries(pieces: Iterable[Chunk], window: Window) -> Iterator[Summary]:
@@ -92,7 +83,6 @@ def _query_class(
     tallies: Tallies, row: dict[str, Any], seconds: Distribution, total: int, outliers: int, beyond: float
 ) -> QueryClass:
     fingerprint = tallies.fingerprints[row["number"]]
-    length = _amount(row, "bytes")
     return QueryClass(
         fingerprint=as_text(fingerprint),
         id=checksum(fingerprint),
@@ -102,12 +92,12 @@ def _query_class(
         lock_seconds=_amount(row, "lock_us", MICROSECONDS),
         rows_sent=_amount(row, "sent"),
         rows_examined=_amount(row, "examined"),
-        bytes=length or Amount(total=0, max=0, mean=0),
-        first_seen=_moment(row["first"], row["zoned"]),
-        last_seen=_moment(row["last"], row["zoned"]),
+        bytes=_amount(row, "bytes") or Amount(total=0, max=0, mean=0),
+        first_seen=moment_at(row["first"], row["zoned"]),
+        last_seen=moment_at(row["last"], row["zoned"]),
         outliers=outliers,
         outlier_seconds=beyond,
-        example=_example(tallies.slowest[row["number"]]),
+        example=tallies.slowest[row["number"]],
     )
 
 
@@ -117,26 +107,6 @@ def _amount(row: dict[str, Any], name: str, unit: int = 1) -> Amount | None:
         return None
     total = row[f"{name}_sum"]
     return Amount(total=total / unit, max=row[f"{name}_max"] / unit, mean=total / unit / count)
-
-
-def _example(slowest: Slowest) -> Example:
-    return Example(
-        text=as_text(slowest.text[:EXAMPLE_BYTES]),
-        seconds=slowest.us / MICROSECONDS,
-        lock_seconds=None if slowest.lock_us is None else slowest.lock_us / MICROSECONDS,
-        rows_sent=slowest.sent,
-        rows_examined=slowest.examined,
-        database=slowest.database,
-        at=_moment(slowest.at, slowest.zoned),
-        cut=len(slowest.text) > EXAMPLE_BYTES,
-    )
-
-
-def _moment(us: int | None, zoned: bool) -> datetime | None:
-    if us is None:
-        return None
-    moment = _BEGAN + timedelta(microseconds=us)
-    return moment.replace(tzinfo=UTC) if zoned else moment
 
 
 def _order(moment: datetime) -> datetime:

@@ -47,17 +47,17 @@ def fingerprint(text: bytes) -> bytes:
         return b"percona-toolkit"
     if text.startswith(ADMINISTRATOR):
         return text
-    if called := _CALL.match(text):
-        return called[1].lower()
+    if call := _CALL.match(text):
+        return call[1].lower()
     text = _LINE_COMMENT.sub(b"", _without_comments(_to_first_row(text)))
-    if used := _USE.match(text):
-        return b"use ?" + text[used.end() :]
+    if use := _USE.match(text):
+        return b"use ?" + text[use.end() :]
     return _normalised(_without_literals(text))
 
 
-def checksum(of: bytes) -> str:
+def checksum(fingerprint: bytes) -> str:
     """Return the id of the class with that fingerprint: 32 digits, as pt-query-digest 3 prints it."""
-    return hashlib.md5(of, usedforsecurity=False).hexdigest().upper()
+    return hashlib.md5(fingerprint, usedforsecurity=False).hexdigest().upper()
 
 
 def _to_first_row(text: bytes) -> bytes:
@@ -71,36 +71,36 @@ def _to_first_row(text: bytes) -> bytes:
 
 def _without_comments(text: bytes) -> bytes:
     # A pattern would scan to the end of the statement for each unclosed comment.
-    kept, begin, at = [], 0, 0
-    while (opened := text.find(b"/*", at)) >= 0:
-        at = opened + 1
+    parts, begin, position = [], 0, 0
+    while (opened := text.find(b"/*", position)) >= 0:
+        position = opened + 1
         if text.startswith(b"!", opened + 2):
             continue
         closed = text.find(b"*/", opened + 3)
         if closed < 0:
             break
-        kept.append(text[begin:opened])
-        begin = at = closed + 2
-    return b"".join([*kept, text[begin:]])
+        parts.append(text[begin:opened])
+        begin = position = closed + 2
+    return b"".join([*parts, text[begin:]])
 
 
 def _with_unions_once(text: bytes) -> bytes:
     """Merge equal queries in a row of UNIONs into one, with the word that joined the last two."""
     unions = list(_UNION.finditer(text))
-    kept, at = [], 0
-    while unions and (select := _SELECT.search(text, at)):
+    parts, position = [], 0
+    while unions and (select := _SELECT.search(text, position)):
         union = next((each for each in unions if _is_repeated(text, select, each)), None)
         end = select.end()
         if union is not None:
             query = text[select.start() : union.start()]
             joined, end = b"", union.start()
-            while (again := _UNION.match(text, end)) and text.startswith(query, again.end()):
-                joined, end = again[1], again.end() + len(query)
-            kept.append(text[at : select.start()] + query + b" /*repeat" + joined + b"*/")
+            while (repeated := _UNION.match(text, end)) and text.startswith(query, repeated.end()):
+                joined, end = repeated[1], repeated.end() + len(query)
+            parts.append(text[position : select.start()] + query + b" /*repeat" + joined + b"*/")
         else:
-            kept.append(text[at:end])
-        at = end
-    return b"".join([*kept, text[at:]])
+            parts.append(text[position:end])
+        position = end
+    return b"".join([*parts, text[position:]])
 
 
 def _is_repeated(text: bytes, select: re.Match[bytes], union: re.Match[bytes]) -> bool:
@@ -115,11 +115,11 @@ def _is_repeated(text: bytes, select: re.Match[bytes], union: re.Match[bytes]) -
 
 
 def _without_ascending(order: bytes) -> bytes:
-    kept, at = [], 0
-    while found := _ASCENDING.search(order, at + 1):
-        kept.append(order[at : found.start()])
-        at = found.end()
-    return b"".join([*kept, order[at:]])
+    parts, position = [], 0
+    while word := _ASCENDING.search(order, position + 1):
+        parts.append(order[position : word.start()])
+        position = word.end()
+    return b"".join([*parts, order[position:]])
 
 
 def _without_literals(text: bytes) -> bytes:

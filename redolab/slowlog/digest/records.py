@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 import polars as pl
 
-from redolab.slowlog.digest.chunks import Chunk
+from redolab.slowlog.digest.chunks import OPENING, RECORD, Chunk, without_server_lines
+from redolab.slowlog.digest.classes import Skipped
 from redolab.slowlog.digest.fingerprints import ADMINISTRATOR
-from redolab.slowlog.digest.lines import OPENING, RECORD, without_server_lines
-from redolab.slowlog.digest.stamps import MICROSECONDS, moments
+from redolab.slowlog.digest.stamps import MICROSECONDS, microseconds, moments
 
 _ENCODING = "latin-1"
 _SPLIT = RECORD.decode()
@@ -40,7 +40,6 @@ _EPOCH = r"\nSET [^\n]*timestamp=([0-9]+)"
 _UNFINISHED = re.compile(rb"(?<=;\n)(?:#|/|[A-Z]:|[Tt][Cc][Pp] |Time[ \t])[^\n]*\Z")
 # MySQL has logged clocks that were set back as times of 2**64 microseconds.
 MOST_SECONDS = 1e9
-_EPOCH_BEGAN = datetime(1970, 1, 1, tzinfo=UTC)
 _ALL = 1 << 40
 
 
@@ -66,14 +65,11 @@ class Records:
 
     `table`: `text` without the server's `;`, `bytes` of it, `us` of query time, `lock_us`, `sent`, `examined`,
     `database`, `at` and `zoned` (`redolab.slowlog.digest.stamps`), `row` in the log's order. Texts have one character
-    for each byte of the log (`as_bytes`). The rest: `redolab.slowlog.digest.classes.Skipped`.
+    for each byte of the log (`as_bytes`). `last_database`: the last that the chunk names.
     """
 
     table: pl.DataFrame
-    cut_off: int
-    without_time: int
-    outside: int
-    bytes_before: int
+    skipped: Skipped
     last_database: str | None
 
 
@@ -111,10 +107,12 @@ def records(chunk: Chunk, window: Window) -> Records:
     inside = timed.with_columns(pl.col("database").forward_fill()).filter(_within(window)) if window else timed
     return Records(
         table=inside.drop("epoch"),
-        cut_off=cut_off,
-        without_time=table.height - timed.height,
-        outside=timed.height - inside.height,
-        bytes_before=len(before),
+        skipped=Skipped(
+            outside=timed.height - inside.height,
+            cut_off=cut_off,
+            without_time=table.height - timed.height,
+            bytes=len(before),
+        ),
         last_database=table["database"].drop_nulls().tail(1).item() if table["database"].count() else None,
     )
 
@@ -220,17 +218,13 @@ def _rows(name: str, place: int) -> pl.Expr:
 def _within(window: Window) -> pl.Expr:
     inside = pl.lit(True)
     if window.since is not None:
-        inside &= _moment(window.since) >= _microseconds(window.since)
+        inside &= _moment(window.since) >= microseconds(window.since)
     if window.until is not None:
-        inside &= _moment(window.until) < _microseconds(window.until)
+        inside &= _moment(window.until) < microseconds(window.until)
     return inside.fill_null(False)
 
 
-def _moment(of: datetime) -> pl.Expr:
-    if of.tzinfo is None:
+def _moment(limit: datetime) -> pl.Expr:
+    if limit.tzinfo is None:
         return pl.col("at")
     return pl.when("zoned").then("at").otherwise(pl.col("epoch") * MICROSECONDS)
-
-
-def _microseconds(of: datetime) -> int:
-    return (of.replace(tzinfo=of.tzinfo or UTC) - _EPOCH_BEGAN) // timedelta(microseconds=1)

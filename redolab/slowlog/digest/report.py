@@ -10,11 +10,13 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
+from redolab.report.numbers import NONE, noun
 from redolab.report.table import Column, ReportTable
 from redolab.slowlog.digest.classes import Amount, Digest, QueryClass
 from redolab.units import format_duration, format_size
 
 _FINGERPRINT = 100
+"""Most characters of a fingerprint in a table."""
 _MILLISECOND = 0.001
 
 
@@ -32,7 +34,7 @@ def show(digest: Digest, limit: int, console: Console) -> None:
     """Print the answer, the classes that took most of the time, and the parts that were left out."""
     console.print(_answer(digest), highlight=False, markup=False, soft_wrap=True)
     rows = [
-        _Row(str(rank), each.share, each.count, each.seconds.total, each, _clipped(each.fingerprint))
+        _Row(str(rank), each.share, each.count, each.seconds.total, each, clipped(each.fingerprint, _FINGERPRINT))
         for rank, each in enumerate(digest.classes[:limit], 1)
     ]
     ReportTable.of("", [*rows, *_rest(digest.classes[limit:])], _COLUMNS, list(_notes(digest))).show(console)
@@ -63,24 +65,21 @@ def _flat(prefix: str, fields: dict[str, object]) -> Iterator[tuple[str, object]
 
 
 def _answer(digest: Digest) -> str:
-    queries = f"{digest.count:,} {'query' if digest.count == 1 else 'queries'}"
-    classes = f"{len(digest.classes):,} {'class' if len(digest.classes) == 1 else 'classes'}"
-    took = f"{queries} of {classes} took {_seconds(digest.seconds)}"
+    queries, classes = noun(digest.count, "query", "queries"), noun(len(digest.classes), "class", "classes")
+    total = f"{queries} of {classes} took {_seconds(digest.seconds)}"
     if digest.span_seconds is None or digest.concurrency is None:
-        return f"{took}."
-    when = f"{_time(digest.first_seen)} to {_time(digest.last_seen)}"
+        return f"{total}."
+    period = f"{_time(digest.first_seen)} to {_time(digest.last_seen)}"
     return (
-        f"{took} within {format_duration(digest.span_seconds)} ({when}): "
+        f"{total} within {format_duration(digest.span_seconds)} ({period}): "
         f"{_rate(digest.concurrency)} at a time, {_rate(digest.count / digest.span_seconds)} a second."
     )
 
 
 def _time(moment: datetime | None) -> str:
-    return (
-        "–"
-        if moment is None
-        else moment.replace(tzinfo=None).isoformat(" ", "seconds") + ("Z" if moment.tzinfo else "")
-    )
+    if moment is None:
+        return NONE
+    return moment.replace(tzinfo=None).isoformat(" ", "seconds") + ("Z" if moment.tzinfo else "")
 
 
 def _rest(classes: Sequence[QueryClass]) -> list[_Row]:
@@ -91,9 +90,10 @@ def _rest(classes: Sequence[QueryClass]) -> list[_Row]:
     return [_Row("", share, count, total, None, f"({len(classes):,} more: --limit, --json, -o FILE.parquet)")]
 
 
-def _clipped(fingerprint: str) -> str:
+def clipped(fingerprint: str, length: int) -> str:
+    """Return at most so many characters of a fingerprint, on one line."""
     line = " ".join(fingerprint.split())
-    return line if len(line) <= _FINGERPRINT else line[: _FINGERPRINT - 1] + "…"
+    return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
 def _seconds(seconds: float) -> str:
@@ -108,7 +108,7 @@ def _rate(rate: float) -> str:
 
 def _mean(amount: Amount | None) -> str:
     if amount is None:
-        return "–"
+        return NONE
     return f"{amount.mean:,.0f}" if amount.mean >= 10 or amount.mean == int(amount.mean) else f"{amount.mean:.1f}"
 
 
@@ -135,8 +135,7 @@ def _notes(digest: Digest) -> Iterator[str]:
     if skipped.outside:
         yield f"Left out: {skipped.outside:,} queries outside --since and --until."
     if skipped.cut_off:
-        records = "record" if skipped.cut_off == 1 else "records"
-        yield f"Left out: {skipped.cut_off:,} {records} that the log breaks off in or begins in the middle of."
+        yield f"Left out: {noun(skipped.cut_off, 'record')} that the log breaks off in or begins in the middle of."
     if skipped.without_time:
         yield f"Left out: {skipped.without_time:,} without a query time, or with an impossible one."
     for file in digest.files:

@@ -1,4 +1,7 @@
-"""Files to one stream of bytes: unpacked, a rotated set in its order, pieces of one log put together again."""
+"""Files to one stream of bytes: unpacked, a rotated set in its order, pieces of one log put together again.
+
+Files that are no slow query logs are recognised by their first bytes.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ from typing import IO, cast
 import zstandard
 
 from redolab.errorlog.compressed import TORN, open_file
+from redolab.errors import LabError
+from redolab.slowlog.digest.chunks import BREAK, RECORD, TIME, is_beginning
 from redolab.slowlog.digest.classes import ReadFile
-from redolab.slowlog.digest.lines import BREAK, RECORD, TIME, is_beginning
 
 STANDARD_INPUT = Path("-")
 BLOCK = 1 << 20
@@ -23,6 +27,32 @@ _LAST = 512
 _INDENTED = re.compile(rb"^(?P<indent>[ \t]+)" + re.escape(RECORD[1:]), re.MULTILINE)
 # slow.log.1, slow.log.2.gz: the greater, the older. slow.log-20240501, slow.log.007 (pieces): as they are sorted.
 _NUMBERED = re.compile(r"(?P<base>.+)\.(?P<number>[1-9]\d{0,5})(?:\.(?:gz|zst|bz2|xz))?")
+_HEAD = 65_536
+_MAGIC = (
+    (b"\xfebin", "a binary log"),
+    (b"\xfdbin", "an encrypted binary log"),
+    (b"PAR1", "a Parquet file"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"\x7fELF", "a program"),
+    (b"SQLite format 3", "an SQLite database"),
+)
+_STAMP = rb"(?:\d{4}-\d\d-\d\d[T ] ?\d{1,2}:\d\d:\d\d\S*|\d{6} {1,2}\d{1,2}:\d\d:\d\d)"
+_GENERAL = re.compile(
+    rb"^(?:" + _STAMP + rb")?[ \t]+\d+ (?:Query|Connect|Quit|Prepare|Execute|Close stmt|Init DB|Statistics|Ping)\b",
+    re.M,
+)
+_ERROR = re.compile(
+    rb"^"
+    + _STAMP
+    + rb" (?:\d+ )?(?:\[(?:Note|Warning|ERROR|System)\]|mysqld_safe )|^InnoDB: |\[(?:Note|Warning|ERROR)\] \[MY-\d+\]",
+    re.MULTILINE,
+)
+_DUMP = re.compile(rb"^-- (?:MySQL|MariaDB) dump |^/\*M?!\d+[^\n]*-- (?:MySQL|MariaDB) dump ", re.MULTILINE)
+_TAR = slice(257, 262)
+# Statements hold binary strings; a binary file is full of what is no text.
+_BINARY_SHARE = 0.05
+_JUDGED_FROM = 4096
+"""Bytes: a piece of a log as small as that may be a binary string alone."""
 
 
 @dataclass
@@ -106,3 +136,43 @@ def _between(last: bytes) -> bytes:
     if not last.endswith(b"\n"):
         return BREAK
     return b"" if line.startswith(TIME) else BREAK[1:]
+
+
+def check_kind(path: Path) -> None:
+    """Raise `LabError` if a file is plainly neither a slow query log nor a part of one."""
+    if path == STANDARD_INPUT:
+        return
+    if path.is_dir():
+        raise LabError(f"{path} is a folder", "name the slow query logs in it")
+    if path.exists() and not path.is_file():
+        # A pipe cannot be read twice.
+        return
+    what = _other_kind(_head(path))
+    if what:
+        raise LabError(f"{path} is {what}, not a slow query log", "leave it out")
+
+
+def _head(path: Path) -> bytes:
+    """Return the first bytes of a file, unpacked; none if it cannot be unpacked. Raises `OSError`."""
+    try:
+        with opened(path) as file:
+            return file.read(_HEAD)
+    except (*TORN, zstandard.ZstdError):
+        return b""
+
+
+def _other_kind(beginning: bytes) -> str:
+    """Return the kind of a file that is no slow query log, by its beginning; "" if it may be one."""
+    for magic, what in _MAGIC:
+        if beginning.startswith(magic):
+            return what
+    if beginning[_TAR] == b"ustar":
+        return "a tar archive"
+    if RECORD in b"\n" + beginning:
+        return ""
+    if len(beginning) >= _JUDGED_FROM and beginning.count(b"\0") > _BINARY_SHARE * len(beginning):
+        return "a binary file"
+    for pattern, what in ((_DUMP, "a dump"), (_GENERAL, "a general query log"), (_ERROR, "an error log")):
+        if pattern.search(beginning):
+            return what
+    return ""

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
 
 import polars as pl
 
@@ -21,8 +19,8 @@ _FEW = 10
 _KEYS = ("number", "us")
 
 
-class Spill(AbstractContextManager["Spill"]):
-    """Query times; its files are gone with the context."""
+class Spill:
+    """Query times, in temporary files once they are many."""
 
     def __init__(self, most_kept: int = _MOST_KEPT) -> None:
         self.bytes = 0
@@ -32,9 +30,8 @@ class Spill(AbstractContextManager["Spill"]):
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._files: list[Path] = []
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Remove the files."""
         if self._folder is not None:
             self._folder.cleanup()
 

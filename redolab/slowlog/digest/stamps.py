@@ -1,12 +1,15 @@
-"""The forms in which servers stamp a record, a column at a time."""
+"""Times of records: the forms in which servers stamp them, and microseconds since 1970."""
 
 from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
 _ZONE = r"(?:(Z)|([+-])(\d\d):?(\d\d))\z"
 _OLD = r"\A(\d{2})(\d{2})(\d{2})\s+(\d{1,2}):(\d{2}):(\d{2})"
 MICROSECONDS = 1_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def moments(stamps: pl.Series) -> pl.DataFrame:
@@ -31,6 +34,19 @@ def moments(stamps: pl.Series) -> pl.DataFrame:
         digits.str.to_datetime("%y%m%d%H%M%S", strict=False, time_unit="us").cast(pl.Int64),
     )
     return frame.select(at=at, zoned=stamp.str.contains(_ZONE) & at.is_not_null())
+
+
+def microseconds(moment: datetime) -> int:
+    """Return a time in microseconds since 1970, in UTC if it has an offset, else in its unnamed local time."""
+    return (moment.replace(tzinfo=moment.tzinfo or UTC) - _EPOCH) // timedelta(microseconds=1)
+
+
+def moment_at(us: int | None, zoned: bool) -> datetime | None:
+    """Return the time that many microseconds after 1970, in UTC if `zoned`, else without an offset."""
+    if us is None:
+        return None
+    moment = _EPOCH + timedelta(microseconds=us)
+    return moment if zoned else moment.replace(tzinfo=None)
 
 
 def _in_utc() -> pl.Expr:

@@ -7,36 +7,23 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from redolab.slowlog.digest.chunks import Chunk
-from redolab.slowlog.digest.classes import Skipped
+from redolab.slowlog.digest.classes import Example, Skipped
 from redolab.slowlog.digest.fingerprints import fingerprint
 from redolab.slowlog.digest.records import Window, as_bytes, as_text, records
 from redolab.slowlog.digest.shapes import with_shapes
+from redolab.slowlog.digest.stamps import MICROSECONDS, moment_at
 
-EXAMPLE_BYTES = 65_536
+_EXAMPLE_BYTES = 65_536
 _AMOUNTS = ("lock_us", "sent", "examined", "bytes")
 _ADDED_EVERY = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Slowest:
-    """The slowest execution of a class, the first of equal ones: as `records` has it."""
-
-    text: bytes
-    us: int
-    lock_us: int | None
-    sent: int | None
-    examined: int | None
-    database: str | None
-    at: int | None
-    zoned: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Summary:
-    """A chunk by its shapes: what of it has to go from one worker to the digest.
+    """A chunk by its shapes, as a worker hands it to the digest.
 
     `sums`: a row for each shape; `times`: rows of `shape`, `us`, `n`; `slowest`: a row of the records for each shape;
-    `database`: the last that the chunk names.
+    `database`: the last that the chunk names; `dropped`: bytes left out of a record that is too long.
     """
 
     sums: pl.DataFrame
@@ -44,12 +31,13 @@ class Summary:
     slowest: pl.DataFrame
     database: str | None
     skipped: Skipped
+    dropped: int
 
 
 def summarise(chunk: Chunk, window: Window) -> Summary:
-    """Summarise a chunk. Touches nothing else, so any number of chunks can be read at the same time."""
-    read = records(chunk, window)
-    table = with_shapes(read.table.with_columns(pl.col("database").forward_fill()))
+    """Summarise a chunk. Nothing else is changed, so several threads can do it at once."""
+    chunk_records = records(chunk, window)
+    table = with_shapes(chunk_records.table.with_columns(pl.col("database").forward_fill()))
     table = table.with_row_index("place")
     sums = table.group_by("shape").agg(_sums())
     slowest = (
@@ -62,10 +50,9 @@ def summarise(chunk: Chunk, window: Window) -> Summary:
         sums=sums,
         times=table.group_by("shape", "us").agg(n=pl.len()),
         slowest=table[slowest].drop("place"),
-        database=read.last_database,
-        skipped=Skipped(
-            outside=read.outside, cut_off=read.cut_off, without_time=read.without_time, bytes=read.bytes_before
-        ),
+        database=chunk_records.last_database,
+        skipped=chunk_records.skipped,
+        dropped=chunk.dropped,
     )
 
 
@@ -98,10 +85,13 @@ class Tallies:
     """Sums of all chunks that were added, by classes: a class's number is its place in `fingerprints`."""
 
     fingerprints: list[bytes] = field(default_factory=list)
-    slowest: dict[int, Slowest] = field(default_factory=dict)
+    slowest: dict[int, Example] = field(default_factory=dict)
+    """Slowest execution of each class, the first of equal ones."""
     skipped: Skipped = field(default_factory=Skipped)
+    dropped: int = 0
+    """Bytes left out of records that are too long."""
     _numbers: dict[bytes, int] = field(default_factory=dict)
-    _of_shape: dict[int, int] = field(default_factory=dict)
+    _number_of_shape: dict[int, int] = field(default_factory=dict)
     _sums: list[pl.DataFrame] = field(default_factory=list)
     _database: str | None = None
 
@@ -113,13 +103,14 @@ class Tallies:
             without_time=self.skipped.without_time + summary.skipped.without_time,
             bytes=self.skipped.bytes + summary.skipped.bytes,
         )
+        self.dropped += summary.dropped
         shapes = summary.slowest["shape"].to_list()
-        for place, shape in enumerate(shapes):
-            if shape not in self._of_shape:
-                text = as_bytes(summary.slowest["text"][place])
-                self._of_shape[shape] = self._number(fingerprint(text))
+        for row, shape in enumerate(shapes):
+            if shape not in self._number_of_shape:
+                text = as_bytes(summary.slowest["text"][row])
+                self._number_of_shape[shape] = self._number(fingerprint(text))
         numbered = pl.DataFrame(
-            {"shape": shapes, "number": [self._of_shape[shape] for shape in shapes]},
+            {"shape": shapes, "number": [self._number_of_shape[shape] for shape in shapes]},
             schema={"shape": pl.UInt64, "number": pl.UInt32},
         )
         self._take_slowest(summary, numbered)
@@ -133,31 +124,28 @@ class Tallies:
         """Return a row for each class: `number`, `count`, `us`, sums, maxima and counts, `first`, `last`, `zoned`."""
         return _by_class(pl.concat(self._sums))
 
-    def _number(self, of: bytes) -> int:
-        if of not in self._numbers:
-            self._numbers[of] = len(self.fingerprints)
-            self.fingerprints.append(of)
-        return self._numbers[of]
+    def _number(self, text: bytes) -> int:
+        if text not in self._numbers:
+            self._numbers[text] = len(self.fingerprints)
+            self.fingerprints.append(text)
+        return self._numbers[text]
 
     def _take_slowest(self, summary: Summary, numbered: pl.DataFrame) -> None:
-        rows = (
-            summary.slowest.with_row_index("place")
-            .join(numbered, on="shape")
-            .sort("us", "row", descending=[True, False])
-        )
+        rows = summary.slowest.join(numbered, on="shape").sort("us", "row", descending=[True, False])
         for row in rows.unique("number", keep="first").iter_rows(named=True):
             best = self.slowest.get(row["number"])
-            if best is not None and best.us >= row["us"]:
+            if best is not None and best.seconds >= row["us"] / MICROSECONDS:
                 continue
-            self.slowest[row["number"]] = Slowest(
-                text=as_bytes(row["text"])[: EXAMPLE_BYTES + 1],
-                us=row["us"],
-                lock_us=row["lock_us"],
-                sent=row["sent"],
-                examined=row["examined"],
-                database=as_text(as_bytes(database)) if (database := row["database"] or self._database) else None,
-                at=row["at"],
-                zoned=row["zoned"],
+            database = row["database"] or self._database
+            self.slowest[row["number"]] = Example(
+                text=as_text(as_bytes(row["text"][:_EXAMPLE_BYTES])),
+                seconds=row["us"] / MICROSECONDS,
+                lock_seconds=None if row["lock_us"] is None else row["lock_us"] / MICROSECONDS,
+                rows_sent=row["sent"],
+                rows_examined=row["examined"],
+                database=as_text(as_bytes(database)) if database else None,
+                at=moment_at(row["at"], row["zoned"]),
+                cut=len(row["text"]) > _EXAMPLE_BYTES,
             )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import xxhash
@@ -21,10 +22,11 @@ from redolab.machine.apt import PrivateApt
 from redolab.machine.processes import Command
 from redolab.project import PROJECT
 from redolab.servers.catalogue import server_catalogue
-from redolab.servers.dialects import Dialect, Version
+from redolab.servers.dialects import Setting, Version
 from redolab.servers.install import InstalledServer
+from redolab.servers.sandbox import INSTANCE
 from redolab.servers.sources.debian import DebianSource
-from redolab.slowlog.plugin import why_no_slow_log_plugin
+from redolab.slowlog.plugin import check_has_plugin
 
 PLUGIN = "redolab_slow_log.so"
 BUILD_PACKAGES = (
@@ -37,6 +39,8 @@ _BINARY, SOURCE_PACKAGE = "mariadb-server-core", "mariadb"
 """The package with the server's binary, and the source package that it is built from."""
 _BRAND = "-MariaDB"
 _PATIENCE = 3600.0
+_PLUGINS = "plugins"
+_READABLE = 0o755
 _AS_DEBIAN = ("-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DBUILD_CONFIG=mysql_release", "-DDEB=Debian")
 """The options of debian/rules that decide about the layout of `THD`."""
 _ELSEWHERE = ("-DIGNORE_AIO_CHECK=ON", "-DHAVE_SYSTEM_LIBFMT_EXITCODE=0", "-DWITH_SBOM=NO", "-DWITH_UNIT_TESTS=OFF")
@@ -46,12 +50,6 @@ _LEFT_OUT = (
     "SPIDER",
 )  # fmt: skip
 """Plugins that are libraries of their own: leaving them out saves their libraries, and changes no header."""
-
-
-def check_has_plugin(name: str, dialect: Dialect) -> None:
-    """Raise `InvalidInput` if there is no such plugin for servers of this dialect."""
-    if (why := why_no_slow_log_plugin(dialect)) is not None:
-        raise InvalidInput(f"{name} cannot load the slow log plugin, {why}", "name mariadb-10.11 or mariadb-11.8")
 
 
 def lacking_packages() -> list[str]:
@@ -94,6 +92,21 @@ def built_slow_log_plugin(lab: Lab, server: InstalledServer) -> Path:
                 files.remove(folder.parent / name)
         files.move(making / "plugin", folder)
     return plugin
+
+
+def install_plugins(folder: Path, plugins: Sequence[Path]) -> Setting:
+    """Copy plugins into an instance's folder. Return the setting by which its server finds them.
+
+    `INSTALL SONAME 'NAME'` loads a plugin then, or `plugin_load_add` in the option file.
+    """
+    plugin_dir = folder / _PLUGINS
+    files.make_folder(plugin_dir)
+    plugin_dir.chmod(_READABLE)
+    for plugin in plugins:
+        copy = plugin_dir / plugin.name
+        files.write_whole(copy, plugin.read_bytes())
+        copy.chmod(_READABLE)
+    return Setting("plugin_dir", str(INSTANCE / _PLUGINS), "plugins of the lab's own")
 
 
 def _build(tree: Path, build: Path, suffix: str) -> Path:

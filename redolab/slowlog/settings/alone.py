@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from redolab.errors import Busy, LabError
@@ -19,21 +19,15 @@ from redolab.slowlog.settings.note import Note, ServerIdentity
 from redolab.slowlog.settings.server import UserServer
 
 _NAME = "redolab_slowlog"
-_TO_LEAVE = 3.0
+TO_LEAVE = 3.0
 """Seconds that an earlier command may need to end after it has put everything back."""
 
 
 @contextmanager
 def user_server_alone(address: Address, progress: Progress) -> Iterator[tuple[UserServer, int]]:
     """Yield a user's server, reached and locked as by `alone_on`; signals raise `Interrupted`. Raises `LabError`."""
-    with unwinding():
-        server = UserServer(address)
-        server.telling(progress.note)
-        try:
-            with alone_on(server) as lock:
-                yield server, lock
-        finally:
-            server.close()
+    with unwinding(), closing(UserServer(address, say=progress.note)) as server, alone_on(server) as lock:
+        yield server, lock
 
 
 @contextmanager
@@ -59,17 +53,17 @@ def server_locked(identity: ServerIdentity) -> Iterator[int]:
     path = notes.folder() / f"{re.sub(r'[^0-9A-Za-z]+', '-', identity.uuid)}.lock"
     with ExitStack() as held:
         try:
-            descriptor = held.enter_context(locked(path, patience=_TO_LEAVE, mode=0o600))
+            descriptor = held.enter_context(locked(path, patience=TO_LEAVE, mode=0o600))
         except BlockingIOError:
             raise Busy(
-                f"another slowlog command, or its guardian, is at this server{_at_work(identity)}",
+                f"another slowlog command, or its watchdog, is at this server{_at_work(identity)}",
                 "wait, or end the command with Ctrl-C: it puts back itself",
             ) from None
         yield descriptor
 
 
 def _at_work(identity: ServerIdentity) -> str:
-    return next((f" (process {note.pid}, guardian {note.guardian})" for _, note in _notes_of(identity)), "")
+    return next((f" (process {note.pid}, watchdog {note.watchdog})" for _, note in _notes_of(identity)), "")
 
 
 def _notes_of(identity: ServerIdentity) -> Iterator[tuple[Path, Note]]:
@@ -92,16 +86,16 @@ def _check_nobody_from_elsewhere(server: UserServer) -> None:
 
     Such commands have locks of their own, so the server's user lock and its variables show them.
     """
-    had = 1
+    got_lock = 1
     with suppress(LabError):
         # GET_LOCK fails on a cluster in strict mode. The lock ends with the connection, so it only helps against
         # simultaneous commands.
-        had = server.rows(f"SELECT GET_LOCK('{_NAME}', 0)")[0][0]
-    if had == 0:
+        got_lock = server.rows(f"SELECT GET_LOCK('{_NAME}', 0)")[0][0]
+    if got_lock == 0:
         raise Busy(f"another slowlog command is at {server.address}", "wait until it has put back")
-    left = left_behind(server.variables())
-    if left:
+    setting = left_behind(server.variables())
+    if setting:
         raise LabError(
-            f"{server.address} has {left}, as a capture or a rotation sets it for a while",
+            f"{server.address} has {setting}, as a capture or a rotation sets it for a while",
             "run redolab slowlog restore where that was begun, or set it back yourself",
         )

@@ -17,10 +17,10 @@ from redolab.machine import interrupts
 from redolab.slowlog.settings import note as notes
 from redolab.slowlog.settings.changes import Change
 from redolab.slowlog.settings.event import event_name, make_event
-from redolab.slowlog.settings.guardian import Guardian, start_guardian
 from redolab.slowlog.settings.note import Note, NotedAddress
-from redolab.slowlog.settings.restoring import Telling, put_back
+from redolab.slowlog.settings.restoring import Messages, put_back
 from redolab.slowlog.settings.server import UserServer
+from redolab.slowlog.settings.watchdog import Watchdog, start_watchdog
 
 _TO_BEGIN = 600.0
 """Seconds that the watchdog allows for making the changes: each may have to reconnect."""
@@ -48,37 +48,37 @@ def stamp_now() -> str:
 
 
 @contextmanager
-def while_changed(server: UserServer, temporary: TemporaryChanges, lock: int, telling: Telling) -> Iterator[Guardian]:
+def while_changed(server: UserServer, temporary: TemporaryChanges, lock: int, messages: Messages) -> Iterator[Watchdog]:
     """Make these changes for the block, and put everything back at its end, however it ends. Raises `LabError`.
 
     The watchdog is started first, then the note is written, then the first change is made. `lock` is the descriptor
     from `alone_on`.
     """
     path = notes.new_path(temporary.purpose, temporary.stamp)
-    guardian = start_guardian(path, server, lock, time.monotonic() + temporary.seconds + _TO_BEGIN)
+    watchdog = start_watchdog(path, server, lock, time.monotonic() + temporary.seconds + _TO_BEGIN)
     note = Note(
         purpose=temporary.purpose,
         identity=server.identity,
         address=NotedAddress.of(server.address),
         changes=tuple(temporary.changes),
         pid=os.getpid(),
-        guardian=guardian.pid,
+        watchdog=watchdog.pid,
         connection=server.connection_id,
         event=event_name(temporary.stamp, os.getpid()) if temporary.event else None,
     )
     notes.write(path, note)
-    telling.say(f"process {guardian.pid} puts everything back should this one be killed; the note is {path}")
+    messages.say(f"process {watchdog.pid} puts everything back should this one be killed; the note is {path}")
     try:
         if note.event is not None:
-            telling.say(f"making the event {note.event}")
+            messages.say(f"making the event {note.event}")
             make_event(server, note.event, temporary.changes, temporary.seconds + _EVENT_GRACE)
-        note = _make(server, note, path, guardian, telling)
-        guardian.wait_until(time.monotonic() + temporary.seconds + _GRACE)
-        yield guardian
+        note = _make(server, note, path, watchdog, messages)
+        watchdog.wait_until(time.monotonic() + temporary.seconds + _GRACE)
+        yield watchdog
     finally:
         with interrupts.held():
-            _put_back(server, path, note, telling)
-            guardian.dismiss()
+            _put_back(server, path, note, messages)
+            watchdog.dismiss()
 
 
 def put_back_after(stop: Interrupted, left: str) -> Interrupted:
@@ -87,12 +87,12 @@ def put_back_after(stop: Interrupted, left: str) -> Interrupted:
     return Interrupted(f"{signal}: everything is put back{left}")
 
 
-def _make(server: UserServer, note: Note, path: Path, guardian: Guardian, telling: Telling) -> Note:
-    """Make the changes; the note then has the sets among them as the server shows them."""
+def _make(server: UserServer, note: Note, path: Path, watchdog: Watchdog, messages: Messages) -> Note:
+    """Make the changes. Return the note with each set in the form that the server shows."""
     for change in note.changes:
-        guardian.check()
-        telling.say(f"setting {change.name} = {change.during!r} (was {change.before!r})")
-        # An interrupt would leave the statement under way on the server, where it could come after it was taken back.
+        watchdog.check()
+        messages.say(f"setting {change.name} = {change.during!r} (was {change.before!r})")
+        # After an interrupt the server could run the statement once its change was undone.
         with interrupts.held():
             server.carry_out(change.to_do)
     now = server.variables()
@@ -105,12 +105,12 @@ def _make(server: UserServer, note: Note, path: Path, guardian: Guardian, tellin
     return note
 
 
-def _put_back(server: UserServer, path: Path, note: Note, telling: Telling) -> None:
+def _put_back(server: UserServer, path: Path, note: Note, messages: Messages) -> None:
     try:
-        put_back(server, path, note, telling)
+        put_back(server, path, note, messages)
     except LabError as error:
         raise LabError(
             f"not all could be put back on {server.address} ({error.problem})",
-            f"process {note.guardian} goes on trying for a day; after it: redolab slowlog restore",
+            f"process {note.watchdog} goes on trying for a day; after it: redolab slowlog restore",
             error.details,
         ) from error

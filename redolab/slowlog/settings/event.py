@@ -1,4 +1,4 @@
-"""An event on the server that puts back at a deadline, where nothing of the lab is left that could."""
+"""Event on the server that undoes the changes at a deadline, should both command and watchdog be gone."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def make_event(server: UserServer, name: str, changes: Sequence[Change], seconds
 
 
 def drop_event(server: UserServer, name: str) -> None:
-    """Remove it, if it is still there. Raises `LabError`."""
+    """Drop the event, if there still is one. Raises `LabError`."""
     server.carry_out(_WITHOUT_BINARY_LOG, f"DROP EVENT IF EXISTS {name}", _WITH_BINARY_LOG)
 
 
@@ -62,7 +62,7 @@ def _holds(change: Change) -> str:
         return f"{value} = 1"
     parts = change.during.split(",")
     if len(parts) > 1 and not change.name.endswith("_file"):
-        # A set: which order the server gives it is not known before it is set.
+        # The order in which the server will show a set is unknown before it is set.
         found = "".join(f"FIND_IN_SET('{part}', {value}) AND " for part in parts)
         return f"{found}LENGTH({value}) = {len(change.during)}"
     return f"{value} = {change.to_do.partition(' = ')[2]}"

@@ -56,7 +56,7 @@ class Note(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...]
     """Changes in the order in which they are made."""
     pid: int
-    guardian: int
+    watchdog: int = msgspec.field(name="guardian")
     """Process id of the watchdog; `pid` is that of the command."""
     connection: int | None
     """Number of the command's connection on the server."""
@@ -89,11 +89,6 @@ def read(path: Path) -> Note:
         raise InvalidInput(f"there is no note {path}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{path} is no note of slowlog ({error})", "name a file that slowlog has written") from None
-
-
-def remove(path: Path) -> None:
-    """Remove a note: everything is put back."""
-    path.unlink(missing_ok=True)
 
 
 def all_notes() -> list[Path]:

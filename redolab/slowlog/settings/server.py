@@ -6,7 +6,7 @@ import re
 import socket
 import struct
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,9 @@ PATIENCE = 60.0
 """Seconds for which a lost connection is tried again."""
 CLOCK_TOLERANCE = 5.0
 """Seconds by which two readings of a server's start may differ: both clocks have whole seconds, and may be set."""
-_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+PAUSE = 0.5
+_LONGEST_PAUSE = 30.0
+"""Seconds between attempts to reconnect: the first pause, which doubles up to the longest."""
 _LOST = frozenset(
     {CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST, CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, 2055, 0}
     # Errors of the server: shutting down, packets out of order or late, killed, idle for too long.
@@ -34,6 +36,10 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _SERVERS = ("mysqld", "mariadbd")
 """Beginnings of the names of server processes."""
 _SYSTEM = ("system user", "event_scheduler", "Daemon")
+_ALL = "ALL PRIVILEGES"
+_TO_SET = ("SUPER", "SYSTEM_VARIABLES_ADMIN")
+"""Privileges of which either lets an account set global variables."""
+_TO_FLUSH, _TO_SEE_CONNECTIONS = "RELOAD", "PROCESS"
 _OWN_SESSION = (
     # Its own statements are in no log of slow ones, and a text means the same on every server.
     "SET SESSION long_query_time = 31536000",
@@ -63,22 +69,20 @@ class Traffic:
 class UserServer:
     """A server of the user's. After an interrupted statement, the next one uses a new connection."""
 
-    def __init__(self, address: Address, *, patience: float = PATIENCE) -> None:
-        """Connect. Raises `LabError` with the reason if the server cannot be reached."""
+    def __init__(
+        self, address: Address, *, patience: float = PATIENCE, say: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Connect; `say` receives that a connection is lost or back. Raises `LabError` if the server cannot be reached."""
         self.address = address
         self._patience = patience
-        self._asked = 0
-        self._say: Callable[[str], None] = lambda _: None
-        self._whole = True
+        self._say = say
+        self._own_questions = 0
+        self._is_answer_read = True
         try:
             self._connection: Connection | None = self._connected()
             self.identity = _identity(self._connection)
         except pymysql.MySQLError as error:
             raise refused(address, error) from error
-
-    def telling(self, say: Callable[[str], None]) -> None:
-        """Set the receiver of messages about a lost connection and its return."""
-        self._say = say
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -108,8 +112,8 @@ class UserServer:
         """Return the clients' traffic so far, without the questions asked here."""
         named = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Bytes_received')"
         counted = {str(name).lower(): int(value) for name, value in self.rows(named)}
-        self._asked += 1
-        return Traffic(counted.get("questions", 0) - self._asked, counted.get("bytes_received", 0))
+        self._own_questions += 1
+        return Traffic(counted.get("questions", 0) - self._own_questions, counted.get("bytes_received", 0))
 
     def connections(self) -> list[int]:
         """Return the ids of other clients' connections that this account may see."""
@@ -149,6 +153,24 @@ class UserServer:
         with suppress(pymysql.MySQLError):
             self._ask(f"KILL {connection}")
 
+    def check_privileges(self, *, sets_variables: bool = True) -> None:
+        """Raise `LabError` that names the account's missing privileges.
+
+        MariaDB and managed services have rules of their own. The check therefore also tries SET GLOBAL with the present
+        value of the variable.
+        """
+        grants = [str(row[0]) for row in self.rows("SHOW GRANTS")]
+        lacking = missing_privileges(grants, sets_variables=sets_variables)
+        if lacking:
+            account = self.rows("SELECT CURRENT_USER()")[0][0]
+            raise LabError(
+                f"the account {account} lacks {', '.join(lacking)}",
+                "grant it (of a role: SET DEFAULT ROLE), or use an account that has it; on a managed service as RDS no account "
+                "may SET GLOBAL: change its parameter group there",
+            )
+        if sets_variables:
+            self.carry_out("SET GLOBAL long_query_time = @@GLOBAL.long_query_time")
+
     def process_on_host(self) -> int | None:
         """Return the process id of the server at the address, if it runs here and this account may see it.
 
@@ -177,30 +199,30 @@ class UserServer:
         Raises `pymysql.MySQLError` if the server refuses one, else as `rows`.
         """
         deadline = time.monotonic() + self._patience
-        pause = _PAUSE
+        pause = PAUSE
         reason = ""
-        if not self._whole:
-            # Broken off in the middle of an answer: the rest of that would be taken for the next one.
+        if not self._is_answer_read:
+            # An interrupt came in the middle of an answer, whose rest would be taken for the next answer.
             self.close()
         while True:
             try:
                 if self._connection is None:
-                    self._take_up_again()
+                    self._reconnect()
                     if reason:
                         self._say("connected again")
                 assert self._connection is not None
-                self._whole = False
+                self._is_answer_read = False
                 with self._connection.cursor() as cursor:
                     for statement in statements:
                         cursor.execute(statement)
                     rows = cursor.fetchall()
-                self._whole = True
+                self._is_answer_read = True
                 return rows
             except (pymysql.MySQLError, OSError) as error:
-                self._whole = True
+                self._is_answer_read = True
                 if self._connection is not None and not _is_lost(error):
                     raise
-                # Whatever keeps it from connecting again may pass: too many connections, a restart, a failover.
+                # Each reason for a failed reconnection may pass: too many connections, a restart, a failover.
                 self.close()
                 if not reason:
                     self._say(f"the connection is lost; it is tried again for {self._patience:.0f} s")
@@ -211,7 +233,7 @@ class UserServer:
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
-    def _take_up_again(self) -> None:
+    def _reconnect(self) -> None:
         """Reconnect to the same server. Raises `Restarted`, once, if it was restarted."""
         connection = self._connected()
         now = _identity(connection)
@@ -223,13 +245,13 @@ class UserServer:
             raise Restarted(f"{self.address} was restarted meanwhile", "everything set by SET GLOBAL is gone with that")
 
     def _refusal(self, statement: str, error: pymysql.MySQLError) -> Refusal:
-        said = error.args[1] if len(error.args) > 1 else str(error)
+        reason = error.args[1] if len(error.args) > 1 else str(error)
         if error.args and error.args[0] in _NOT_ALLOWED:
             return Refusal(
-                f"{self.address} does not let this account do {statement} ({said})",
+                f"{self.address} does not let this account do {statement} ({reason})",
                 "on a managed service as RDS no account may: change its parameter group there; else grant what is missing",
             )
-        return Refusal(f"{self.address} refused {statement} ({said})")
+        return Refusal(f"{self.address} refused {statement} ({reason})")
 
 
 def _identity(connection: Connection) -> ServerIdentity:
@@ -280,11 +302,16 @@ def _listening_on(sock: socket.socket) -> int | None:
     return next((each.pid for each in listening if each.laddr and each.laddr.port == port), None)
 
 
-def privileges(grants: Sequence[str]) -> frozenset[str]:
-    """Return the global privileges in the output of `SHOW GRANTS`."""
-    found: set[str] = set()
-    for grant in grants:
-        match = re.match(r"GRANT (.+?) ON \*\.\* TO", grant)
-        if match:
-            found |= {each.strip().upper() for each in match[1].split(",")}
-    return frozenset(found)
+def missing_privileges(grants: Iterable[str], *, sets_variables: bool = True) -> list[str]:
+    """Return the global privileges that the account lacks to flush the log and, if asked, to set variables.
+
+    `grants`: output of `SHOW GRANTS`.
+    """
+    global_grants = [match[1] for grant in grants if (match := re.match(r"GRANT (.+?) ON \*\.\* TO", grant))]
+    held = {privilege.strip().upper() for grant in global_grants for privilege in grant.split(",")}
+    if _ALL in held:
+        return []
+    if not sets_variables:
+        return [] if _TO_FLUSH in held else [_TO_FLUSH]
+    missing = [] if held.intersection(_TO_SET) else [" or ".join(_TO_SET)]
+    return missing + [each for each in (_TO_FLUSH, _TO_SEE_CONNECTIONS) if each not in held]

@@ -1,11 +1,16 @@
-"""The source's examples on a table of its own shape, and statements beside them of which it says nothing.
+"""The source's examples on a table of the same form, further statements, and the rows that servers count for them.
 
-The source's table had ten million rows; this one has `ROWS`, on which the same is counted with other numbers.
+The source's table had ten million rows; this one has `ROWS`, and servers count other numbers.
+
+    .venv/bin/python -m tests.slowlog.candidates.examples [SERVER… | table]
+
+writes `counted.json` anew, and prints the Markdown of the tables in docs/query-logs/candidates.md; `table` only prints.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,13 +18,20 @@ from pathlib import Path
 import msgspec
 import pymysql
 from pymysql.connections import Connection
+from rich.console import Console
 
+from redolab.lab import native_folder, open_lab
+from redolab.machine import files
+from redolab.progress import Progress
+from redolab.runs.store import RunStore
+from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import SLOW_LOG, InstanceRequest, Purpose
 from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import Instance
 from redolab.units import MIB
 
+COUNTED = Path(__file__).parent / "counted.json"
 ROWS = 10_000
 DATABASE = "worth"
 REQUEST = InstanceRequest(purpose=Purpose.RECOVER, log_size=16 * MIB, buffer_pool=64 * MIB, slow_log=True)
@@ -64,7 +76,7 @@ OTHERS: Mapping[str, str] = {
 
 
 class Counted(msgspec.Struct, frozen=True):
-    """What a server logs of a statement, and how its EXPLAIN says that the tables are read."""
+    """Numbers that a server logs for a statement, and the access types in its EXPLAIN."""
 
     rows_sent: int
     rows_examined: int
@@ -104,7 +116,7 @@ def make_tables(connection: Connection) -> None:
 
 @contextmanager
 def running(server: InstalledServer, folder: Path) -> Iterator[Instance]:
-    """While in it: the server with these tables and a slow log of every statement."""
+    """Run a server with these tables and a slow log of every statement."""
     initialise(server, folder, REQUEST)
     with Instance.start(server, folder, REQUEST, folder / "error.log") as instance:
         instance.wait_ready(60)
@@ -114,7 +126,7 @@ def running(server: InstalledServer, folder: Path) -> Iterator[Instance]:
 
 
 def counted(instance: Instance, connection: Connection, statement: str) -> Counted:
-    """Run a statement, and say what the slow log has of it."""
+    """Run a statement. Return the numbers in the slow log."""
     log = instance.folder / SLOW_LOG
     with connection.cursor() as cursor:
         try:
@@ -136,3 +148,69 @@ def counted(instance: Instance, connection: Connection, statement: str) -> Count
     )
     assert found is not None, said
     return Counted(int(found[1]), int(found[2]), tuple(access))
+
+
+class Server(msgspec.Struct, frozen=True):
+    """Counts of one server, by the name of the statement."""
+
+    version: str
+    statements: Mapping[str, Counted]
+
+
+def read_counted() -> dict[str, Server]:
+    """Read `counted.json`, by server."""
+    return msgspec.json.decode(COUNTED.read_bytes(), type=dict[str, Server]) if COUNTED.exists() else {}
+
+
+def main(wanted: list[str]) -> None:
+    """Measure these servers, or all, and write the counts; with the word `table` only print the tables."""
+    if wanted == ["table"]:
+        sys.stdout.write(tables(read_counted()))
+        return
+    found = read_counted()
+    with open_lab(Progress(Console(stderr=True)), RunStore().clear_unfinished) as lab:
+        folder = native_folder(lab.folder) / "instances" / "worth"
+        for name in wanted or server_catalogue().names():
+            server = lab.server(name)
+            with (
+                lab.journal.making(folder, "an instance"),
+                running(server, folder) as instance,
+                instance.connections.connect() as connection,
+            ):
+                connection.select_db(DATABASE)
+                statements = {
+                    case: counted(instance, connection, statement)
+                    for case, statement in (*SOURCE.items(), *OTHERS.items())
+                }
+            files.remove(folder)
+            found[name] = Server(server.version, statements)
+            ordered = {each: found[each] for each in server_catalogue().names() if each in found}
+            COUNTED.write_bytes(msgspec.json.format(msgspec.json.encode(ordered), indent=1) + b"\n")
+    sys.stdout.write(tables(read_counted()))
+
+
+def tables(found: Mapping[str, Server]) -> str:
+    """Return two tables: the source's examples with a row for each different count, and the others with a row each."""
+    lines = ["| statement | sent | examined | access |", "| --- | ---: | ---: | --- |"]
+    for case in SOURCE:
+        lines += [
+            f"| {case} | {each.rows_sent:,} | {each.rows_examined:,} | {', '.join(each.access)} |"
+            for each in dict.fromkeys(server.statements[case] for server in found.values())
+        ]
+    lines += ["", "| statement | sent | examined |", "| --- | ---: | --- |"]
+    for case, statement in OTHERS.items():
+        alike: dict[int, list[str]] = {}
+        for name, server in found.items():
+            alike.setdefault(server.statements[case].rows_examined, []).append(name)
+        most = max(alike.values(), key=len)
+        examined = "; ".join(
+            f"{rows:,}" if len(alike) == 1 else f"{rows:,} ({'the others' if names is most else ', '.join(names)})"
+            for rows, names in alike.items()
+        )
+        sent = next(iter(found.values())).statements[case].rows_sent
+        lines.append(f"| {case}: `{statement}` | {sent:,} | {examined} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,13 +1,12 @@
-"""What ten servers were seen to count, and that the rules follow from it."""
+"""The rules for const tables agree with the counts of ten servers."""
 
 from __future__ import annotations
 
 import pytest
 
 from redolab.project import PROJECT
-from redolab.slowlog.candidates.plan import TableRead, counted_tables
-from tests.slowlog.candidates.examples import ROWS
-from tests.slowlog.candidates.on_all_servers import read_counted, tables
+from redolab.slowlog.candidates.asking import TableRead, counted_tables
+from tests.slowlog.candidates.examples import ROWS, read_counted, tables
 
 SEEN = read_counted()
 

@@ -1,4 +1,4 @@
-"""What is asked of a server, and all that never is."""
+"""Statements that a server may be asked to run, and those that are refused."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redolab.slowlog.candidates.counting import Refused, TableName, countable
-from redolab.slowlog.candidates.functions import PURE, SYNTAX
+from redolab.slowlog.candidates.counting import PURE, SYNTAX, Refused, TableName, countable
 
 
 @pytest.mark.parametrize(
@@ -125,5 +124,6 @@ def test_a_string_stays_the_string_that_it_is(value: str) -> None:
 
 
 def test_bytes_that_are_no_text_are_not_asked_about() -> None:
-    with pytest.raises(Refused, match="no UTF-8"):
+    countable("SELECT SUM(a) FROM t WHERE b = _binary'x'")
+    with pytest.raises(Refused):
         countable(b"SELECT SUM(a) FROM t WHERE b = _binary'\xff\xfe'".decode("utf-8", "replace"))

@@ -1,35 +1,38 @@
-"""From an execution to a judgement, with a server that is not there, or a made one."""
+"""Executions to judgements, by the log alone or with a made server."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
+from typing_extensions import override
 
-from redolab.slowlog.candidates.asking import NotAnswered
+from redolab.slowlog.candidates.asking import (
+    AskedServer,
+    NotAnswered,
+    TableRead,
+    counted_tables,
+    estimated_rows,
+    plan_of,
+)
 from redolab.slowlog.candidates.counting import Countable
-from redolab.slowlog.candidates.judging import ClassOfQueries, Execution, Judged, judge
-from redolab.slowlog.candidates.plan import TableRead, counted_tables, estimated_rows, plan_of
-from redolab.slowlog.candidates.report import Worth, as_json
-from redolab.slowlog.candidates.verdict import Bound, Known, Rows, Verdict
+from redolab.slowlog.candidates.judging import Bound, ClassToJudge, Execution, Judged, Known, Rows, Verdict, judge
+from redolab.slowlog.candidates.report import CandidatesReport, as_json
 
 SCAN = TableRead("SIMPLE", "t", "ALL", 1000, 10.0)
 
 
 @dataclass
-class MadeServer:
-    reads: Sequence[TableRead] = (SCAN,)
+class MadeServer(AskedServer):
     rows: int | NotAnswered = 100
 
-    def plan(self, countable: Countable, database: str | None) -> Sequence[TableRead]:
-        return self.reads
+    @override
+    def plan(self, countable: Countable, database: str | None, *, of_count: bool = False) -> tuple[TableRead, ...]:
+        return (SCAN,)
 
-    def plan_of_count(self, countable: Countable, database: str | None) -> Sequence[TableRead]:
-        return self.reads
-
+    @override
     def count(self, countable: Countable, database: str | None) -> int:
         if isinstance(self.rows, NotAnswered):
             raise self.rows
@@ -85,7 +88,7 @@ def test_what_is_not_answered_or_refused_is_unknown_and_said() -> None:
     assert (found.rows.known, found.verdict, found.note) == (Known.UNKNOWN, Verdict.UNKNOWN, "no table t")
     refused = judge(execution("SELECT f(a) FROM t GROUP BY a", 2, 1000), MadeServer(), measure=True)
     assert (refused.verdict, "f()" in refused.note) == (Verdict.UNKNOWN, True)
-    # What the log tells it tells all the same.
+    # The log decides about a statement without grouping, also where no server is asked.
     assert judge(execution("SELECT f(a) FROM t", 2, 1000), MadeServer(), measure=True).verdict is Verdict.CANDIDATE
 
 
@@ -110,23 +113,16 @@ def test_a_plan_is_read_from_what_explain_prints() -> None:
     assert (counted_tables(derived), estimated_rows(derived)) == (1, 30)
 
 
-def worth_of(*executions: Execution, classes: int | None = None) -> Worth:
-    shares = [0.5, 0.3, 0.1, 0.05]
+def test_json_tells_an_infinite_ratio_from_an_unknown_one() -> None:
     judged = [
         Judged(
-            rank=rank,
-            query=ClassOfQueries(
-                fingerprint=each.text.lower(), id="x", share=shares[rank - 1], seconds=10.0, count=1000, execution=each
-            ),
+            rank=1,
+            query=ClassToJudge(fingerprint="", id="x", share=0.5, seconds=10.0, count=1000, execution=each),
             judgement=judge(each),
         )
-        for rank, each in enumerate(executions, 1)
+        for each in (execution("SELECT a FROM t", 0, 1000), execution("DELETE FROM t", 0, 9))
     ]
-    return Worth(classes=classes or len(judged), asked=None, judged=judged)
-
-
-def test_json_tells_an_infinite_ratio_from_an_unknown_one() -> None:
-    worth = worth_of(execution("SELECT a FROM t", 0, 1000), execution("DELETE FROM t", 0, 9))
-    assert math.isinf(worth.judged[0].judgement.ratio or 0)
-    infinite, none = (each["judgement"] for each in json.loads(as_json(worth))["judged"])
+    assert math.isinf(judged[0].judgement.ratio or 0)
+    made = json.loads(as_json(CandidatesReport(classes=2, asked=None, judged=judged)))
+    infinite, none = (each["judgement"] for each in made["judged"])
     assert (infinite["ratio"], infinite["rows"]["count"], none["ratio"], none["rows"]["count"]) == (None, 0, None, None)

@@ -1,17 +1,17 @@
-"""The rule itself, on the source's figures and at its limits."""
+"""The rule, on the source's figures and at its limits."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import tomllib
+from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from redolab.project import PROJECT
-from redolab.slowlog.candidates.verdict import (
+from redolab.slowlog.candidates.judging import (
     CANDIDATE,
     PERFECT,
     Bound,
@@ -25,29 +25,7 @@ from redolab.slowlog.candidates.verdict import (
 )
 
 MILLIONS = 10_000_000
-
-
-class _Published(msgspec.Struct):
-    perfect: float
-    candidate: float
-    example: Sequence[_Example]
-
-
-class _Example(msgspec.Struct):
-    query: str
-    rows_sent: int
-    rows_examined: int
-    access: str = ""
-    rows_without_aggregates: int | None = None
-
-
-class _File(msgspec.Struct):
-    worth_optimising: _Published
-
-
-def published() -> _Published:
-    file = PROJECT.root / "data/published/query-logs.toml"
-    return msgspec.toml.decode(file.read_bytes(), type=_File).worth_optimising
+PUBLISHED = tomllib.loads((PROJECT.published / "query-logs.toml").read_text())["worth_optimising"]
 
 
 def exactly(count: int) -> Rows:
@@ -55,17 +33,17 @@ def exactly(count: int) -> Rows:
 
 
 def test_the_limits_are_the_published_ones() -> None:
-    assert (published().perfect, published().candidate) == (PERFECT, CANDIDATE)
+    assert (PUBLISHED["perfect"], PUBLISHED["candidate"]) == (PERFECT, CANDIDATE)
 
 
 @pytest.mark.parametrize(
     ("example", "verdict"),
-    list(zip(published().example, [Verdict.CANDIDATE, *[Verdict.PERFECT] * 4], strict=True)),
+    list(zip(PUBLISHED["example"], [Verdict.CANDIDATE, *[Verdict.PERFECT] * 4], strict=True)),
 )
-def test_the_published_examples(example: _Example, verdict: Verdict) -> None:
-    tables = len(example.access.split(", "))
-    rows = exactly(example.rows_sent if example.rows_without_aggregates is None else example.rows_without_aggregates)
-    assert verdict_of(examined_per_table(example.rows_examined, tables), rows) is verdict
+def test_the_published_examples(example: dict[str, Any], verdict: Verdict) -> None:
+    tables = len(example.get("access", "").split(", "))
+    rows = exactly(example.get("rows_without_aggregates", example["rows_sent"]))
+    assert verdict_of(examined_per_table(example["rows_examined"], tables), rows) is verdict
 
 
 @pytest.mark.parametrize(

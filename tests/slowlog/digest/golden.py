@@ -11,7 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from redolab.slowlog.digest import Digest, digest
+from redolab.slowlog.digest.classes import Digest
+from redolab.slowlog.digest.digesting import digest
 
 SLOW = Path(__file__).parents[2] / "logs" / "slow"
 REAL = sorted(SLOW.glob("*.log"))
@@ -21,14 +22,14 @@ FORMS = sorted((SLOW / "forms").glob("*.log"))
 
 
 def as_lines(found: Digest) -> str:
-    """A digest as it is kept: not where the log lay."""
+    """Return a digest as lines, without the path of the log."""
     classes = "".join(f"{msgspec.json.encode(each).decode()}\n" for each in found.classes)
     rest = msgspec.structs.replace(found, classes=(), files=())
     return f"{classes}{msgspec.json.encode(rest).decode()}\n"
 
 
 def main() -> None:
-    """Write all."""
+    """Write all digests."""
     for log in (*REAL, *FORMS):
         log.with_suffix(".json").write_text(as_lines(digest([log])), encoding="utf-8")
 

@@ -26,7 +26,7 @@ _HEADER = (
 
 
 def statement(r: random.Random) -> str:
-    """A statement that a log can hold; the fingerprint of most is not worth having."""
+    """Return a random statement that a log can hold; most make no sense."""
     while True:
         text = "".join(r.choice(PIECES) for _ in range(r.randint(1, 12)))
         # What the server's own lines look like is told from them by no reader.
@@ -40,7 +40,7 @@ def statement(r: random.Random) -> str:
 
 
 def log(seed: int, records: int = 60) -> bytes:
-    """A log of so many records, in one form."""
+    """Return a log with this number of records, in the form of one server."""
     r = random.Random(seed)
     form = r.choice(FORMS)
     statements = [statement(r) for _ in range(8)]
@@ -92,7 +92,7 @@ def _lines(form: str, r: random.Random) -> str:
 
 
 def pieces(content: bytes, folder: Path, seed: int, count: int = 200) -> list[Path]:
-    """The content in files, cut at so many places."""
+    """Write the content to files, cut at `count` random places."""
     r = random.Random(seed)
     places = sorted({0, *(r.randrange(len(content)) for _ in range(count)), len(content)})
     files = []

@@ -7,6 +7,7 @@ import math
 import os
 import random
 import threading
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -16,15 +17,15 @@ import pytest
 import zstandard
 
 from redolab.errors import LabError
-from redolab.slowlog.digest import Digest, Distribution, digest
+from redolab.slowlog.digest.classes import Digest, Distribution
+from redolab.slowlog.digest.digesting import digest
 from redolab.slowlog.digest.fingerprints import fingerprint
 from redolab.slowlog.digest.shapes import with_shapes
 from redolab.slowlog.digest.sources import in_order
 from redolab.slowlog.digest.spill import Spill
 from tests.slowlog.digest import making
-from tests.slowlog.digest.comparing import differences
 from tests.slowlog.digest.golden import FORMS, REAL, SLOW, as_lines
-from tests.slowlog.digest.theirs import is_installed, kept, theirs
+from tests.slowlog.digest.pt_query_digest import differences, is_installed, kept_classes, their_classes
 from tests.thorough import mostly_thorough
 
 _FINGERPRINTS = Path(__file__).parent / "fingerprints.json"
@@ -44,7 +45,7 @@ def test_a_log_has_the_digest_beside_it(log: Path) -> None:
 
 @pytest.mark.parametrize("log", REAL, ids=lambda log: log.stem)
 def test_a_servers_log_has_the_classes_that_pt_query_digest_finds(log: Path) -> None:
-    assert list(differences(digest([log]), kept(log))) == []
+    assert list(differences(digest([log]), kept_classes(log))) == []
 
 
 @pytest.mark.parametrize("log", REAL[::3], ids=lambda log: log.stem)
@@ -67,7 +68,7 @@ def test_logs_from_a_seed_are_the_same_in_pieces_and_in_chunks_and_to_pt_query_d
     whole = tmp_path / "whole.log"
     whole.write_bytes(content)
     found = digest([whole])
-    assert not is_installed() or list(differences(found, theirs(whole))) == []
+    assert not is_installed() or list(differences(found, their_classes(whole))) == []
     assert without_files(found) == without_files(digest(making.pieces(content, tmp_path, seed)))
     in_chunks = digest([whole], chunk=random.Random(seed).randrange(1, len(content)))
     assert without_files(found) == without_files(in_chunks)
@@ -98,7 +99,7 @@ def test_percentiles_are_exact_and_the_disk_makes_no_difference() -> None:
     )
     figures: list[tuple[int, Distribution, int, float]] = []
     for most_kept in (10, 10**9):
-        with Spill(most_kept) as spill:
+        with closing(Spill(most_kept)) as spill:
             for part in frame.iter_slices(100):
                 spill.add(part)
             figures.extend(spill.figures({0: len(times)}))
@@ -229,7 +230,7 @@ def test_a_record_too_long_keeps_its_figures_and_is_said(tmp_path: Path) -> None
 
 
 def test_a_statement_has_one_class_whatever_encoding_stands_beside_it(tmp_path: Path) -> None:
-    """Two statements in UTF-8, two in latin-1, a binary string: the classes do not depend on where a chunk ends."""
+    """Statements in UTF-8 and latin-1 and with a binary string: classes do not depend on where a chunk ends."""
     head = b"# User@Host: a[a] @ b []\n# Query_time: 0.5  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0\n"
     use = "use `à la carte`;\n".encode()
     statements = ["select `é`".encode(), "select `é`".encode("latin-1"), b"select '\xff'"]

@@ -19,8 +19,7 @@ from redolab.servers.catalogue import own_servers, server_catalogue
 from redolab.servers.dialects import Version
 from redolab.servers.install import InstalledServer
 from redolab.servers.sources.debian import DebianSource
-from redolab.slowlog.plugin.building import SOURCE_PACKAGE, built_slow_log_plugin
-from redolab.slowlog.plugin.installing import installed
+from redolab.slowlog.plugin.building import SOURCE_PACKAGE, built_slow_log_plugin, install_plugins
 from tests.beside import folder_of_tests
 from tests.slowlog.servers import UsersServer, users_server
 
@@ -76,7 +75,7 @@ def _older(lab: Lab, name: str, refused: NotInArchive) -> InstalledServer:
 
 @contextmanager
 def in_catalogue(server: InstalledServer) -> Iterator[None]:
-    """While in it: commands know the server by its name, also where it is none of the catalogue."""
+    """Have commands find the server by its name, also if the catalogue lacks it."""
     if server.name in server_catalogue().names():
         yield
         return
@@ -93,9 +92,9 @@ def in_catalogue(server: InstalledServer) -> Iterator[None]:
 
 @contextmanager
 def server_with_plugin(lab: Lab, name: str, folder: Path, **settings: str) -> Iterator[UsersServer]:
-    """While in it: a server in `folder` that finds the plugin; every statement is slow there."""
+    """Run a server in `folder` that finds the plugin and logs every statement."""
     server = buildable(lab, name)
-    plugin_dir = installed(folder, [built_slow_log_plugin(lab, server)])
+    plugin_dir = install_plugins(folder, [built_slow_log_plugin(lab, server)])
     wanted = {
         "long_query_time": "0",
         "slow_query_log_file": "built-in.log",
@@ -109,7 +108,7 @@ def server_with_plugin(lab: Lab, name: str, folder: Path, **settings: str) -> It
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    """Wait until something is so: a server logs a statement when its client has the answer already."""
+    """Wait until `is_so`: a server logs a statement after the client has the answer."""
     deadline = time.monotonic() + _PATIENCE
     while not is_so():
         assert time.monotonic() < deadline, "it did not come to be so"
@@ -117,7 +116,7 @@ def until(is_so: Callable[[], bool]) -> None:
 
 
 def built_stress() -> Path:
-    """Return where the tests without a server are built: that takes longer under three sanitizers than to run them."""
+    """Build the tests without a server. Return their folder, which is kept: three sanitizers make the build slow."""
     build = folder_of_tests() / "lab/tools/slowlogplugin-tests"
     make = ["make", "--silent", f"--directory={PROJECT.slow_log_plugin}", f"BUILD={build}", "tests-built"]
     subprocess.run(make, check=True, capture_output=True)
@@ -125,7 +124,7 @@ def built_stress() -> Path:
 
 
 def status(server: UsersServer) -> dict[str, int]:
-    """Return what the plugin counts, without its prefix."""
+    """Return the plugin's counters, named without their prefix."""
     with server.instance.connections.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SET SESSION long_query_time = 1000")
         cursor.execute(f"SHOW GLOBAL STATUS LIKE '{PLUGIN}%'")

@@ -27,8 +27,7 @@ from redolab.servers.install import InstalledServer
 from redolab.servers.packaged import server_audit_plugin
 from redolab.slowlog.digest.digesting import digest
 from redolab.slowlog.plugin.building import PLUGIN as PLUGIN_FILE
-from redolab.slowlog.plugin.building import built_slow_log_plugin
-from redolab.slowlog.plugin.installing import installed
+from redolab.slowlog.plugin.building import built_slow_log_plugin, install_plugins
 from tests.slowlog.plugin.instances import (
     PLUGIN,
     buildable,
@@ -169,8 +168,9 @@ def test_a_failed_statement_changes_nothing_and_default_is_the_default(lab: Lab,
         # A file that cannot be opened only then is an error too, and the log goes on.
         (data / "redolab-slow.log").rename(data / "rotated.log")
         (data / "redolab-slow.log").mkdir()
-        with pytest.raises(pymysql.MySQLError, match=r"redolab-slow\.log"):
+        with pytest.raises(pymysql.MySQLError) as raised:
             server.do(f"SET GLOBAL {PLUGIN}_reopen = 1")
+        assert "redolab-slow.log" in raised.value.args[1]
         server.do("SELECT 'goes on'")
         until(lambda: "goes on" in (data / "rotated.log").read_text())
 
@@ -227,7 +227,7 @@ def test_only_slow_statements_of_a_session_are_logged(lab: Lab, tmp_path: Path) 
 
 
 def _selects(data: Path) -> list[str]:
-    """The statements of a rotated log that the test has asked."""
+    """Return the numbered statements in all files of a rotated log."""
     lines = [line for file in data.glob("*slow.*") for line in file.read_text().splitlines()]
     return [line for line in lines if line.startswith("SELECT ") and line[7].isdigit()]
 
@@ -310,10 +310,11 @@ def test_a_full_disk_does_not_hurt_the_server(lab: Lab, tmp_path: Path) -> None:
 
 def test_another_server_refuses_it(lab: Lab, tmp_path: Path) -> None:
     another, server = buildable(lab, "mariadb-10.11"), lab.server("mariadb-11.8")
-    plugin_dir = installed(tmp_path, [built_slow_log_plugin(lab, another), server_audit_plugin(lab, server)])
+    plugin_dir = install_plugins(tmp_path, [built_slow_log_plugin(lab, another), server_audit_plugin(lab, server)])
     with users_server(server, tmp_path, {str(plugin_dir.name): str(plugin_dir.value)}) as running:
-        with pytest.raises(pymysql.MySQLError, match=PLUGIN):
+        with pytest.raises(pymysql.MySQLError) as raised:
             running.do(f"INSTALL SONAME '{PLUGIN}'")
+        assert PLUGIN in raised.value.args[1]
         running.do("SELECT 1")
         # The server's own audit plugin is there too.
         running.do("INSTALL SONAME 'server_audit'")
@@ -323,8 +324,9 @@ def test_another_server_refuses_it(lab: Lab, tmp_path: Path) -> None:
 def test_another_revision_refuses_it(lab: Lab, tmp_path: Path) -> None:
     other = "10.11.1-MariaDB-0+deb12u1"
     with server_with_plugin(lab, "mariadb-10.11", tmp_path, version=other) as server:
-        with pytest.raises(pymysql.MySQLError, match="REDOLAB_SLOW_LOG"):
+        with pytest.raises(pymysql.MySQLError) as raised:
             server.do(f"INSTALL SONAME '{PLUGIN}'")
+        assert "REDOLAB_SLOW_LOG" in raised.value.args[1]
         server.do("SELECT 1")
         server.instance.look(0.2)
         text = (tmp_path / "error.log").read_text()
@@ -333,7 +335,7 @@ def test_another_revision_refuses_it(lab: Lab, tmp_path: Path) -> None:
 
 def test_a_server_that_is_not_mariadb_has_none(lab: Lab, mariadb: InstalledServer) -> None:
     mysql = replace(mariadb, name="mysql-5.7", dialect=dialect_of("mysql", Version(5, 7, 22)))
-    with pytest.raises(InvalidInput, match=r"mysql-5\.7"):
+    with pytest.raises(InvalidInput):
         built_slow_log_plugin(lab, mysql)
     with pytest.raises(InvalidInput):
         server_audit_plugin(lab, mysql)
@@ -367,8 +369,9 @@ def test_appending_while_the_file_is_opened_anew() -> None:
     ]
     done = subprocess.run(make, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    said = {line.partition(":")[0]: line for line in done.stdout.splitlines() if " records in " in line}
-    assert "lost 0, torn 0, twice 0, in a foreign file 0" in said["kept"]
-    assert "lost 0, torn 0, twice 0, in a foreign file 0" in said["gathered"]
-    for wrong in ("close-then-open", "count-then-swap"):
-        assert "lost 0, torn 0, twice 0, in a foreign file 0" not in said[wrong]
+    counts = r"^([a-z-]+): .*; lost (\d+), torn (\d+), twice (\d+), in a foreign file (\d+)$"
+    wrong = {way: sum(map(int, numbers)) for way, *numbers in re.findall(counts, done.stdout, re.MULTILINE)}
+    assert wrong["kept"] == wrong["gathered"] == 0
+    # Ways that are known to be wrong show that the test would see it.
+    assert wrong["close-then-open"] > 0
+    assert wrong["count-then-swap"] > 0

@@ -1,4 +1,4 @@
-"""A server that is made up: for what real ones do only by accident, as failing over in the middle of a statement."""
+"""A made server that fails over, restarts or loses a connection at a chosen statement."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEFAULTS = {
 
 @dataclass
 class MadeServer:
-    """Its global variables and one life of it."""
+    """Global variables and uptime of a server that was started once."""
 
     variables: dict[str, str] = field(default_factory=lambda: dict(DEFAULTS))
     uptime: float = 1000.0
@@ -31,7 +31,7 @@ class MadeServer:
 
 @dataclass
 class World:
-    """Where an address leads to whichever server is `behind` it; before a SET GLOBAL of a number, something `happens`."""
+    """An address and the server `behind` it; `happens`: event before the n-th SET GLOBAL."""
 
     behind: MadeServer = field(default_factory=MadeServer)
     happens: dict[int, Callable[[World], None]] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class World:
 
     @property
     def address(self) -> Address:
-        """The address."""
+        """Return the address."""
         return _MadeAddress(world=self)
 
 
@@ -112,10 +112,10 @@ class _Cursor:
 
 
 def fails_over(world: World) -> None:
-    """Another server stands behind the address from now on."""
+    """Put another server behind the address."""
     world.behind = MadeServer({**DEFAULTS, "server_uuid": "two"})
 
 
 def restarts(world: World) -> None:
-    """The same server, with the values of its option file."""
+    """Restart the server with the values of its option file."""
     world.behind = MadeServer(dict(DEFAULTS), uptime=1.0)

@@ -12,12 +12,12 @@ import pytest
 
 from redolab.errors import Busy, Interrupted, LabError
 from redolab.machine.interrupts import unwinding
-from redolab.slowlog.settings import changing, note
+from redolab.slowlog.settings import alone, changing, note, server
 from redolab.slowlog.settings.alone import alone_on
 from redolab.slowlog.settings.changes import Change
 from redolab.slowlog.settings.changing import TemporaryChanges, while_changed
 from redolab.slowlog.settings.note import NotedAddress
-from redolab.slowlog.settings.restoring import Telling, put_back
+from redolab.slowlog.settings.restoring import Messages, put_back
 from redolab.slowlog.settings.server import Restarted, UserServer
 from tests.slowlog.settings.made_server import DEFAULTS, World, fails_over, restarts
 
@@ -28,7 +28,7 @@ CHANGES = [
 ]
 
 
-class NoGuardian:
+class NoWatchdog:
     pid = 1
 
     def check(self) -> None:
@@ -44,26 +44,35 @@ class NoGuardian:
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr(changing, "start_guardian", lambda *_: NoGuardian())
-    monkeypatch.setattr("redolab.slowlog.settings.server._PAUSE", 0.01)
-    monkeypatch.setattr("redolab.slowlog.settings.alone._TO_LEAVE", 0.1)
+    monkeypatch.setattr(changing, "start_watchdog", lambda *_: NoWatchdog())
+    monkeypatch.setattr(server, "PAUSE", 0.01)
+    monkeypatch.setattr(alone, "TO_LEAVE", 0.1)
 
 
-def change(world: World, said: list[str]) -> None:
-    server = UserServer(world.address, patience=0.05)
+def change(world: World) -> list[str]:
+    """Change the variables for a moment. Return the messages for a person."""
+    for_person: list[str] = []
     temporary = TemporaryChanges("capture", CHANGES, 1.0, "20261124201607")
-    with while_changed(server, temporary, 0, Telling(said.append, said.append)):
+    with while_changed(UserServer(world.address, patience=0.05), temporary, 0, Messages(print, for_person.append)):
         assert world.behind.variables["long_query_time"] == "0"
+    return for_person
 
 
-def test_the_guardian_waits_as_long_as_it_was_told_when_the_wall_clock_is_set() -> None:
-    """By two hours: the command says that it is done, well before the deadline."""
+def put_back_by_its_note(world: World) -> None:
+    (path,) = note.all_notes()
+    put_back(UserServer(world.address), path, note.read(path), Messages(print, print))
+    assert world.behind.variables == DEFAULTS
+    assert note.all_notes() == []
+
+
+def test_the_watchdog_waits_as_long_as_it_was_told_when_the_wall_clock_is_set() -> None:
+    """The wall clock is set by two hours; the command reports the end before the deadline."""
     code = (
         "import os, time\n"
-        "from redolab.slowlog.settings import guardian\n"
+        "from redolab.slowlog.settings import watchdog\n"
         "true = time.time\n"
         "time.time = lambda: true() + 7200\n"
-        "print(guardian._is_needed(None, guardian._Pipe(), os.pipe()[0], time.monotonic() + 60))\n"
+        "print(watchdog.is_needed(None, watchdog.Pipe(), os.pipe()[0], time.monotonic() + 60))\n"
     )
     said = subprocess.run([sys.executable, "-c", code], input=b"done\n", capture_output=True, check=True)
     assert said.stdout == b"False\n"
@@ -71,7 +80,7 @@ def test_the_guardian_waits_as_long_as_it_was_told_when_the_wall_clock_is_set() 
 
 def test_all_is_put_back_in_the_reverse_order() -> None:
     world = World()
-    change(world, [])
+    change(world)
     assert world.behind.variables == DEFAULTS
     assert [each.split()[1] for each in world.done[3:]] == [each.split()[1] for each in reversed(world.done[:3])]
     assert note.all_notes() == []
@@ -82,27 +91,22 @@ def test_a_server_that_takes_its_place_is_never_touched(at: int) -> None:
     world = World(happens={at: fails_over})
     first = world.behind
     with pytest.raises(LabError):
-        change(world, [])
+        change(world)
     assert world.behind.variables == {**DEFAULTS, "server_uuid": "two"}
-    # When it is back, its note puts it back.
+    # The first server is at the address again.
     world.behind = first
-    (path,) = note.all_notes()
-    put_back(UserServer(world.address), path, note.read(path), Telling(print, print))
-    assert first.variables == DEFAULTS
-    assert note.all_notes() == []
+    put_back_by_its_note(world)
 
 
 @pytest.mark.parametrize("at", range(6))
 def test_a_server_that_restarts_is_left_as_its_option_file_has_it(at: int) -> None:
     world = World(happens={at: restarts})
-    said: list[str] = []
     if at < len(CHANGES):
         with pytest.raises(Restarted):
-            change(world, said)
+            change(world)
     else:
-        change(world, said)
+        assert len(change(world)) == 1
     assert world.behind.variables == DEFAULTS
-    assert any("the server was restarted" in each for each in said)
     assert note.all_notes() == []
 
 
@@ -110,7 +114,7 @@ def test_a_server_that_restarts_is_left_as_its_option_file_has_it(at: int) -> No
 def test_a_signal_at_any_statement_ends_it_with_all_put_back(at: int) -> None:
     world = World(happens={at: lambda _: os.kill(os.getpid(), signal.SIGTERM)})
     with pytest.raises(Interrupted), unwinding():
-        change(world, [])
+        change(world)
     assert world.behind.variables == DEFAULTS
     assert note.all_notes() == []
 
@@ -118,46 +122,40 @@ def test_a_signal_at_any_statement_ends_it_with_all_put_back(at: int) -> None:
 def test_a_note_stays_while_a_variable_has_our_value_although_the_server_said_yes() -> None:
     world = World(happens={len(CHANGES): lambda world: world.ignored.add("long_query_time")})
     with pytest.raises(LabError) as raised:
-        change(world, [])
+        change(world)
     assert world.behind.variables == {**DEFAULTS, "long_query_time": "0"}
     assert [each.partition(";")[0] for each in raised.value.details] == ["SET GLOBAL long_query_time = 10.000000"]
-    (path,) = note.all_notes()
     world.ignored.clear()
-    put_back(UserServer(world.address), path, note.read(path), Telling(print, print))
-    assert world.behind.variables == DEFAULTS
-    assert note.all_notes() == []
+    put_back_by_its_note(world)
+
+
+def write_note(purpose: str, stamp: str) -> Path:
+    path = note.new_path(purpose, stamp)
+    identity = UserServer(World().address).identity
+    note.write(path, note.Note(purpose, identity, NotedAddress(), (), 1, 2, None))
+    return path
 
 
 def test_one_command_at_a_time() -> None:
-    server = UserServer(World().address)
-    with alone_on(server), pytest.raises(Busy), alone_on(server):
+    users_server = UserServer(World().address)
+    with alone_on(users_server), pytest.raises(Busy), alone_on(users_server):
         pass
-    with alone_on(server):
+    with alone_on(users_server):
         pass
-    note.write(
-        note.new_path("capture", "20261124201607"),
-        note.Note("capture", server.identity, NotedAddress(), (), 1, 2, None),
-    )
-    with (
-        pytest.raises(LabError, match="redolab slowlog restore"),
-        alone_on(server),
-    ):
+    path = write_note("capture", "20261124201607")
+    with pytest.raises(LabError) as raised, alone_on(users_server):
         pass
+    assert str(path) in raised.value.remedy
 
 
 def test_what_was_begun_elsewhere_is_not_taken_for_the_servers_own() -> None:
     world = World()
     world.behind.variables["slow_query_log_file"] += "-full-20261124201607"
-    with (
-        pytest.raises(LabError),
-        alone_on(UserServer(world.address)),
-    ):
+    with pytest.raises(LabError), alone_on(UserServer(world.address)):
         pass
 
 
 def test_notes_are_taken_the_newest_first() -> None:
-    server = UserServer(World().address)
     for purpose, stamp in (("rotate", "20261124201601"), ("capture", "20261124201609"), ("rotate", "20261124201605")):
-        made = note.Note(purpose, server.identity, NotedAddress(), (), 1, 2, None)
-        note.write(note.new_path(purpose, stamp), made)
+        write_note(purpose, stamp)
     assert [path.name.split("-")[1][-2:] for path in note.all_notes()] == ["09", "05", "01"]

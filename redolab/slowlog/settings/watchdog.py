@@ -25,14 +25,14 @@ from redolab.errors import InvalidInput, LabError
 from redolab.machine import interrupts
 from redolab.slowlog.settings import note as notes
 from redolab.slowlog.settings.note import NotedAddress, ServerIdentity
-from redolab.slowlog.settings.restoring import Telling, put_back
+from redolab.slowlog.settings.restoring import Messages, put_back
 from redolab.slowlog.settings.server import UserServer
 
 PATIENCE = 86_400.0
 """Seconds for which the watchdog retries an unreachable server: a laptop sleeps, a network is away."""
 _START = (
     "from redolab.machine.priority import give_way; give_way(); "
-    "from redolab.slowlog.settings.guardian import main; main()"
+    "from redolab.slowlog.settings.watchdog import main; main()"
 )
 """Program of the watchdog: lowest priority before any import, whose start takes a tenth of a second of a core."""
 _READY = b"ready "
@@ -54,7 +54,7 @@ class Orders(msgspec.Struct, frozen=True):
     """Deadline in seconds of the monotonic clock, common to all processes. A later one comes through the pipe."""
 
 
-class Guardian:
+class Watchdog:
     """Handle of the watchdog process, for the process that started it."""
 
     def __init__(self, process: subprocess.Popen[bytes], connection: int) -> None:
@@ -70,26 +70,26 @@ class Guardian:
     def check(self) -> None:
         """Raise `LabError` if the watchdog is gone: nobody could then put back the changes in place of this command."""
         if self._process.poll() is not None:
-            raise LabError(f"the guardian (process {self.pid}) is gone", "everything is put back; see who ended it")
+            raise LabError(f"the watchdog (process {self.pid}) is gone", "everything is put back; see who ended it")
 
     def wait_until(self, deadline: float) -> None:
         """Set another deadline, in seconds of the monotonic clock."""
-        self._tell(repr(deadline).encode())
+        self._send(repr(deadline).encode())
 
     def dismiss(self) -> None:
         """Tell the watchdog that everything is put back, and let it end."""
-        self._tell(_DONE)
+        self._send(_DONE)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(5.0)
 
-    def _tell(self, line: bytes) -> None:
+    def _send(self, line: bytes) -> None:
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.write(line + b"\n")
             self._process.stdin.flush()
 
 
-def start_guardian(note: Path, server: UserServer, lock: int, deadline: float) -> Guardian:
+def start_watchdog(note: Path, server: UserServer, lock: int, deadline: float) -> Watchdog:
     """Start a watchdog, which also holds the lock; wait until it has reached the server. Raises `LabError`."""
     address = server.address
     orders = Orders(str(note), NotedAddress.of(address), address.password, server.identity, deadline)
@@ -108,28 +108,28 @@ def start_guardian(note: Path, server: UserServer, lock: int, deadline: float) -
     try:
         process.stdin.write(msgspec.json.encode(orders) + b"\n")
         process.stdin.flush()
-        said = b""
+        answer = b""
         if select.select([process.stdout], [], [], _TO_START)[0]:
-            said = process.stdout.readline().strip()
+            answer = process.stdout.readline().strip()
     except BaseException:
         process.stdin.close()
         raise
-    if not said.startswith(_READY):
+    if not answer.startswith(_READY):
         process.stdin.close()
         raise LabError(
-            f"the guardian that would put everything back could not start ({said.decode() or 'it said nothing'})",
+            f"the watchdog that would put everything back could not start ({answer.decode() or 'it said nothing'})",
             "nothing was changed",
         )
-    return Guardian(process, int(said.removeprefix(_READY)))
+    return Watchdog(process, int(answer.removeprefix(_READY)))
 
 
 def main() -> None:
     """Run the watchdog."""
-    pipe = _Pipe()
-    said: list[bytes] = []
-    while not said and not pipe.is_closed:
-        said = pipe.lines()
-    orders = msgspec.json.decode(said[0], type=Orders)
+    pipe = Pipe()
+    lines: list[bytes] = []
+    while not lines and not pipe.is_closed:
+        lines = pipe.lines()
+    orders = msgspec.json.decode(lines[0], type=Orders)
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     woken = _woken_by_term()
@@ -140,14 +140,14 @@ def main() -> None:
                 f"it reached another server, {server.identity.uuid}", "name one server, not a proxy of several"
             )
     except LabError as error:
-        _answer(str(error).encode())
+        _send_answer(str(error).encode())
         return
-    _answer(_READY + str(server.connection_id).encode())
-    if _is_needed(server, pipe, woken, orders.deadline):
-        _act(server, Path(orders.note))
+    _send_answer(_READY + str(server.connection_id).encode())
+    if is_needed(server, pipe, woken, orders.deadline):
+        _undo_until_done(server, Path(orders.note))
 
 
-class _Pipe:
+class Pipe:
     """Lines of standard input. sys.stdin would read ahead of select."""
 
     def __init__(self) -> None:
@@ -166,14 +166,14 @@ def _woken_by_term() -> int:
     """Return a descriptor that is readable once SIGTERM has come."""
     woken, wake = os.pipe()
 
-    def told_to_end(_number: int, _frame: FrameType | None) -> None:
+    def wake_up(_number: int, _frame: FrameType | None) -> None:
         os.write(wake, b"x")
 
-    signal.signal(signal.SIGTERM, told_to_end)
+    signal.signal(signal.SIGTERM, wake_up)
     return woken
 
 
-def _is_needed(server: UserServer, pipe: _Pipe, woken: int, deadline: float) -> bool:
+def is_needed(server: UserServer, pipe: Pipe, woken: int, deadline: float) -> bool:
     """Wait until the command is done, is gone, or misses its deadline. Return True if there may be changes to undo."""
     while (left := deadline - time.monotonic()) > 0:
         ready, _, _ = select.select([0, woken], [], [], min(left, _KEEP_ALIVE_EVERY))
@@ -190,7 +190,7 @@ def _is_needed(server: UserServer, pipe: _Pipe, woken: int, deadline: float) -> 
     return True
 
 
-def _act(server: UserServer, path: Path) -> None:
+def _undo_until_done(server: UserServer, path: Path) -> None:
     say = _log(path)
     deadline = time.monotonic() + PATIENCE
     while True:
@@ -200,7 +200,7 @@ def _act(server: UserServer, path: Path) -> None:
             # Nothing was changed yet, or all is put back.
             return
         try:
-            put_back(server, path, note, Telling(say, say))
+            put_back(server, path, note, Messages(say, say))
             say("all is put back")
             return
         except LabError as error:
@@ -213,12 +213,12 @@ def _act(server: UserServer, path: Path) -> None:
 
 def _log(path: Path) -> Callable[[str], None]:
     def say(text: str) -> None:
-        with suppress(OSError), path.with_name("guardian.log").open("a") as file:
+        with suppress(OSError), path.with_name("watchdog.log").open("a") as file:
             file.write(f"{datetime.now().astimezone().isoformat(timespec='seconds')} {path.name}: {text}\n")
 
     return say
 
 
-def _answer(said: bytes) -> None:
+def _send_answer(line: bytes) -> None:
     with suppress(OSError):
-        os.write(1, said.replace(b"\n", b" ") + b"\n")
+        os.write(1, line.replace(b"\n", b" ") + b"\n")
