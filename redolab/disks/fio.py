@@ -50,7 +50,7 @@ class _Output(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Fio:
-    """fio."""
+    """fio as this machine has it."""
 
     tool: Tool
 
@@ -113,13 +113,13 @@ class Fio:
         ]
         with place.blamed():
             try:
-                said = processes.run(Command(command, environment=self.tool.environment)).out
+                output = processes.run(Command(command, environment=self.tool.environment)).out
             except CommandFailed as error:
                 raise LabError(
                     f"fio could not measure {place.name} in {place.folder}", details=error.details
                 ) from error
-        # Warnings of fio may stand before what it found.
-        return msgspec.json.decode(said[said.index("{") :], type=_Output).jobs[0]
+        # fio may print warnings before the JSON.
+        return msgspec.json.decode(output[output.index("{") :], type=_Output).jobs[0]
 
 
 def _load_of(job: _Job) -> FioLoad:
