@@ -71,15 +71,13 @@ def test_the_answer_is_one_short_sentence_with_the_largest_significant_change_an
     slow = [measured("20,000 files", f"many-{number}", 7.0 * 1.01**number) for number in range(3)]
     stuck = [
         changed(each, msgspec.structs.replace(each[0].trial, outcome=Outcome.STUCK, seconds_to_ready=None))
-        for level in ("none (secondary index, small pool)", "all (secondary index, small pool)")
-        for each in [measured(level, level, 1.0, factor="change buffer")]
+        for each in (measured(level, level, 1.0, factor="change buffer") for level in ("none", "all"))
     ]
     rows = levels(as_cases([*base, *slow, *stuck]))
-    said = answer(rows)
-    assert said == (
-        "MariaDB 10.11.19 took 3.5 s longer (+100 %) with tables: 20,000 files; 1 of 3 changes significant, 2 never ready."
-    )
-    assert len(said.split()) <= 30
+    answered = answer(rows)
+    told = ("MariaDB 10.11.19", "3.5 s", "+100 %", "20,000 files", "1 of 3", "2 never ready")
+    assert [each for each in told if each not in answered] == []
+    assert len(answered.split()) <= 30
     cells = [cell for row in levels_table(rows).cells for cell in row]
     assert cells.count("NOT READY (1)") == 2
 

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars
@@ -17,28 +12,21 @@ from experiments.inflation.report import counted_servers
 from redolab.disks.loop import LoopDisk
 from redolab.errors import LabError
 from redolab.lab import Lab
-from redolab.machine import files
-from redolab.machine.clean_up_journal import Journal
-from redolab.project import PROJECT
 from redolab.report.labels import server_label
 from redolab.runs.estimate import Experience
 from redolab.runs.execution import Execution
 from redolab.runs.factors import read_factors
 from redolab.runs.plan import Plan, draw_plan
 from redolab.runs.schema import RunState
-from redolab.runs.store import Run, RunStore, new_session
+from redolab.runs.store import RunStore, new_session
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.instance import UsedInstance
 from redolab.servers.log_writer import Counted
 from redolab.units import MIB
-from tests.command import lab_processes, redolab
+from tests.command import run_of
 from tests.examples import MACHINE
 from tests.thorough import mostly_thorough
 
-SMALL = (
-    "run", "inflation", "--server", "mariadb-10.11", "--threads", "1", "--row-bytes", "100", "--rows", "1", "--log-size", "64M",
-    "--repeat", "1",
-)  # fmt: skip
 MEANINGS = {
     "mysql-5.5": Counted.BLOCKS,
     "mysql-5.6": Counted.BLOCKS,
@@ -108,16 +96,6 @@ def test_what_a_server_counts_is_told_from_what_it_did(
     assert lab.journal.clear() == []
 
 
-@pytest.fixture(scope="module")
-def run() -> Run:
-    """A run with two values of a factor."""
-    before = {each.name for each in RunStore().all()}
-    done = redolab(*SMALL, "--trx-commit", "1,2", "--binary-log", "off")
-    assert done.returncode == 0, done.stderr
-    (made,) = [each for each in RunStore().all() if each.name not in before]
-    return made
-
-
 def test_crossed_it_is_every_combination() -> None:
     given = {"trx_commit": "1,2", "threads": "1,4", "row_bytes": "10,100", "rows": "1", "binary_log": "off"}
     factors = Inflation.factors_type
@@ -126,39 +104,14 @@ def test_crossed_it_is_every_combination() -> None:
         assert sum(len(set(steps)) for steps in cells.values()) == count
 
 
-def test_each_value_is_measured_on_an_instance_of_its_own_and_is_in_table_and_plots(run: Run) -> None:
-    assert run.record().state is RunState.COMPLETE
-    assert sorted(each.group.trx_commit for each in Inflation.results(run)) == [1, 2]
-    assert lab_processes() == []
-    frame = polars.read_parquet(run.folder / "table.parquet")
-    assert frame.height == 2
-    assert set(frame["server"]) == {"mariadb-10.11"}
-    for name in ("ratio", "layers"):
-        for ending in ("svg", "png"):
-            assert (run.folder / "plots" / f"{name}.{ending}").stat().st_size > 5000
-    assert len(list((run.folder / "instances").iterdir())) == 2
-    assert len(list((run.folder / "logs").glob("*.log"))) == 2
-
-
-@pytest.fixture
-def interrupted() -> Iterator[Path]:
-    """The lab's local storage, in which an interrupted run must leave nothing."""
-    yield PROJECT.lab / "storage/local/instances"
-    assert Journal(PROJECT.lab / "journal").clear() == []
-
-
-def test_killed_the_next_command_takes_away_what_it_left(interrupted: Path) -> None:
-    command = [sys.executable, "-m", "redolab", *SMALL]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=PROJECT.root) as process:
-        data_file = "mariadb-10.11-inflation-*/data/ibdata1"
-        deadline = time.monotonic() + 60
-        while not list(interrupted.glob(data_file)) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        process.kill()
-    assert process.returncode == -signal.SIGKILL
-    assert list(interrupted.glob(data_file))
-    cleaned = redolab("rm", "none")
-    assert cleaned.returncode == 2
-    assert "cleaned up" in cleaned.stdout
-    assert files.names(interrupted) == []
-    assert lab_processes() == []
+def test_each_value_is_measured_on_an_instance_of_its_own_and_is_in_table_and_plots() -> None:
+    with run_of(
+        "inflation", "--server", "mariadb-10.11", "--threads", "1", "--row-bytes", "100", "--rows", "1",
+        "--log-size", "64M", "--trx-commit", "1,2", "--binary-log", "off", "--repeat", "1",
+    ) as run:  # fmt: skip
+        assert run.record().state is RunState.COMPLETE
+        assert sorted(each.group.trx_commit for each in Inflation.results(run)) == [1, 2]
+        assert polars.read_parquet(run.folder / "table.parquet").height == 2
+        assert {each.stem for each in (run.folder / "plots").iterdir()} == {"ratio", "layers"}
+        assert len(list((run.folder / "instances").iterdir())) == 2
+        assert len(list((run.folder / "logs").glob("*.log"))) == 2
