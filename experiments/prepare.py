@@ -196,7 +196,6 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
         folder = made.backup if is_prepared else made.data
         name = f"{made.image.name}-{_BACKUP}" if is_prepared else made.image.name
         contents = Contents(name, folder, files.folder_size(folder))
-        self.storages.prepare(step.storage, contents)
         with self.storages.attached(step.storage, contents) as place:
             if is_prepared:
                 seconds, redo = self._prepared(made, step, place, at), made.redo

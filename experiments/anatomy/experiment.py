@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from redolab.lab import Lab
 
 SMALLEST_LOG = 128 * MIB
-"""Below it the time to start hides what is looked for."""
+"""Smallest redo log in bytes: with a smaller one the time to start hides the effects."""
 _DOUBLEWRITE_FILES, _DOUBLEWRITE_PAGES = 16, 512
 _GROWS_FOR, _LOADED_FOR = 20.0, 60.0
 """Seconds."""
@@ -65,7 +65,7 @@ class Case:
 def _of_any_server(base: Case) -> Iterator[tuple[str, Case]]:
     """Yield the levels of a crash that every server can have, each with what VARY calls its factor."""
     for size in (base.log // 2, base.log * 2):
-        # With the pool: half and twice the redo in the same share of it.
+        # The pool changes with the log: half and twice the redo fill the same share of it.
         yield "log-size", base.but("redo log", format_size(size), pool=size, log_size=size, dataset=base.log // 2)
     for percent in (25, 50):
         rule = KillRule(age_fraction=percent / 100)
@@ -174,7 +174,7 @@ class Factors(CrashFactors):
 
 
 class AnatomyRecovery(PlannedRecovery, frozen=True, kw_only=True):
-    """A recovery that knows which case it is of."""
+    """A recovery of a case, with the case's factor and level."""
 
     factor: str
     level: str

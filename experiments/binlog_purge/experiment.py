@@ -359,7 +359,7 @@ class BinlogPurge(StorageExperiment[Server, Purge, Conditions, "ServerOnDisk", P
 
 
 class BinaryLogs:
-    """The binary logs of a server that nobody else removes any of."""
+    """The binary logs of a server; nothing else purges them."""
 
     def __init__(self, server: StartedServer) -> None:
         self._server = server

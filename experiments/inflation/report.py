@@ -1,4 +1,4 @@
-"""Meaning of each server's `Innodb_os_log_written`, from a run, beside the model of it."""
+"""Report of an inflation run: what each server's `Innodb_os_log_written` counts, and the model's error."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCell:
-    """The trials of one configuration beside the model. Ratios are bytes for each byte of LSN."""
+    """Medians of one configuration, and the model's prediction. Ratios are bytes for each byte of LSN."""
 
     configuration: Configuration
     ratio: float

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 _FOLLOWED = 60.0
 """Seconds for which clients of TPC-C are followed, unless WARMUP says otherwise."""
 _CHECK_LOG = 64 * MIB
-_OF_RECOVERIES = {
+_OPEN_WITH_IMAGE = {
     *("image", "storage", "pool", "settings", "warmup", "stuck_after", "follow", "check_disks", "repeat"),
     *("seed", "plan", "resume", "beside_others", "machine", "provider"),
 }
-"""Names of the factors that can be chosen of more recoveries from a kept crash image."""
+"""Names of the factors that a kept crash image does not decide."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +172,7 @@ class Factors(CrashFactors):
         """Return the names of the factors that a kept crash image decides."""
         if self.image is None:
             return set()
-        return {each.name for each in factors_of(Factors)} - _OF_RECOVERIES - (self.given & {"server"})
+        return {each.name for each in factors_of(Factors)} - _OPEN_WITH_IMAGE - (self.given & {"server"})
 
 
 def _check_cell(factors: Any) -> Factors:

@@ -348,9 +348,9 @@ def _remarks(rows: Sequence[Row], recoveries: pl.DataFrame, off: Off) -> list[st
         *storage_remarks([_use(row) for row in rows], off),
     ]
     ready = [each for each in every if each["ready_s"]]
-    # Runs of before the lab noted its own CPU time.
-    unwatched = [each["version"] for each in ready if each["lab_cpu_s"] is None and each["cores"] <= _FEW_CPUS]
-    if "mariadb" in map(family_of, unwatched):
+    # Runs made before the lab recorded its own CPU time.
+    unrecorded = [each["version"] for each in ready if each["lab_cpu_s"] is None and each["cores"] <= _FEW_CPUS]
+    if "mariadb" in map(family_of, unrecorded):
         remarks.append("The lab's own watching then made MariaDB's recoveries on two CPUs 13 to 14 % longer.")
     if (busy := max(((each["lab_cpu_s"] or 0.0) / each["ready_s"] for each in ready), default=0.0)) > _LAB_IS_BUSY:
         remarks.append(f"Watching took the lab up to {busy:.2f} of a CPU.")
@@ -403,7 +403,7 @@ def plot_phases(folder: Path, rows: Sequence[Row], off: Off, title: str, stem: s
             color=LIMIT if went_wrong(row) else "black",
         )  # fmt: skip
         furthest = max(furthest, end)
-    # Of servers that gave up at once nothing has a length.
+    # The bars of servers that gave up at once have no length.
     axes.set_xlim(0, 1.3 * (furthest or 1.0))
     axes.set_yticks(range(len(rows)), names)
     axes.set_ylim(len(rows) - 0.4, -0.6)

@@ -109,7 +109,7 @@ def test_what_was_answered_is_what_is_in_the_file(name: str, sanitized: Path, la
 
 
 def test_latency_and_rate_are_those_that_were_asked_for(program: Path, tmp_path: Path) -> None:
-    """Roughly: the machine that runs the tests may be busy; `benchmarks/disk_model.py` measures it."""
+    """The bounds are wide, as the machine may be busy; `benchmarks/disk_model.py` measures the disk model."""
     slow = ["kind=flash", "read=20000000", "write=30000000", "flush=40000000", "depth=1", "read_rate=50000000"]
     with serving(program, tmp_path, slow) as model:
         content = os.urandom(16384)

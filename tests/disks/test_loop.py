@@ -15,7 +15,7 @@ from redolab.units import MIB
 
 
 def loops(folder: Path) -> list[str]:
-    """Of files in a folder: other tests may run beside these."""
+    """Return the loop devices of files in a folder: other tests may have others."""
     listed = subprocess.run(["losetup", "--all"], capture_output=True, text=True, check=True).stdout
     return [line for line in listed.splitlines() if str(folder) in line]
 

@@ -46,7 +46,7 @@ def load(latency_us: float = 1.0, per_second: float = 1.0, mb_s: float = 1.0) ->
 
 
 def test_a_folder_on_another_disk_than_before_is_not_gone_on_with(tmp_path: Path) -> None:
-    """As where its disk was not mounted again after a reboot."""
+    """A disk may not have been mounted again after a reboot."""
     lab = cast("Lab", SimpleNamespace(folder=tmp_path))
     storages = Storages(lab, {"/": FolderStorage(about="", path="/")})
     lies_on = storages.lies_on("/")
