@@ -1,4 +1,4 @@
-"""Purge binary logs under load: what is worked out of statements, and small removals on real servers."""
+"""Purges of binary logs under load: effects computed from statements, and small purges on real servers."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def steady(seconds: int) -> list[PacedStatement]:
 
 
 def all_held(began: float, ended: float) -> list[PacedStatement]:
-    """Ten seconds of them where nothing is acknowledged from one moment to another."""
+    """Ten seconds of such statements, none acknowledged between two times."""
     return [PacedStatement(due=each.due, done=ended) if began <= each.done < ended else each for each in steady(10)]
 
 
 def trial(statements: Sequence[PacedStatement], removal: tuple[float, float]) -> PurgeTrial:
-    """A removal at 5 s in ten seconds of these statements."""
+    """A purge at 5 s in ten seconds of these statements."""
     return PurgeTrial(
         version="5.5.9",
         asked_per_second=100.0,
@@ -138,7 +138,7 @@ def test_a_client_that_is_late_is_waited_for_and_half_a_line_is_not_read(tmp_pat
 
 
 def test_a_lock_that_holds_up_all_commits_is_seen(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:
-    """The control: what a removal under a lock would look like."""
+    """The control: the effect of a purge that held a lock."""
     run = RunStore(tmp_path).create("binlog-purge", {}, new_session(MACHINE, "", {}))
     request = InstanceRequest(purpose=Purpose.PRODUCTION, log_size=64 * MIB, buffer_pool=64 * MIB)
     with new_server(lab, run, mariadb, request) as server:

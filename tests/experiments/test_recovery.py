@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -124,8 +124,8 @@ def test_the_open_transaction_was_rolled_back_and_the_tables_checked(run: Run) -
         assert (each.trial.timeline.rows or 0) >= 5000
         assert each.trial.rollback_ended is not None
         assert each.judgement is not None
-        assert each.judgement.checks
         assert each.judgement.failed_checks == ()
+        assert any("EXTENDED" in check.what for check in each.judgement.checks)
 
 
 def test_each_recovery_had_its_pool_and_the_log_its_size(run: Run) -> None:
@@ -189,6 +189,7 @@ def test_what_a_kept_image_decides_and_an_image_that_is_not_there_are_refused(im
 def test_a_server_of_another_redo_format_is_refused_and_one_of_the_same_recovers_it(image: CrashImage) -> None:
     refused = redolab(*RECOVERY, "--image", image.name, "--server", "mysql-9")
     assert refused.returncode == 2
+    assert "MySQL 8.0.30" in refused.stderr
     with recoveries_from(image, "--server", "mariadb-11.8") as made:
         (trial,) = recoveries(made)
         assert (trial.server, trial.buffer_pool) == ("mariadb-11.8", 64 * MIB)
@@ -197,13 +198,10 @@ def test_a_server_of_another_redo_format_is_refused_and_one_of_the_same_recovers
         assert "log_size" not in made.record().options
 
 
-@contextmanager
-def recoveries_from(image: CrashImage, *more: str, status: int = 0) -> Iterator[Run]:
+def recoveries_from(image: CrashImage, *more: str, status: int = 0) -> AbstractContextManager[Run]:
     """While in it: a run of recoveries of the image with a pool of 64M."""
-    with run_of(
-        "recovery", "--image", image.name, "--repeat", "1", "--pool", "64M", *UNCHECKED, *more, status=status
-    ) as made:
-        yield made
+    asked = ("--image", image.name, "--repeat", "1", "--pool", "64M", *UNCHECKED, *more)
+    return run_of("recovery", *asked, status=status)
 
 
 @contextmanager
@@ -235,7 +233,7 @@ def test_a_wrong_recovery_is_a_finding_with_its_evidence(image: CrashImage) -> N
         assert [(check.expected, check.found) for check in recovery.judgement.failed_checks] == [("5001", "5000")]
         (finding,) = run.findings()
         log, evidence = (run.folder / path for path in finding.evidence)
-        assert log.stat().st_size
+        assert "Starting crash recovery" in log.read_text()
         assert (evidence / "data/ibdata1").exists()
 
 
