@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,11 +12,10 @@ from typing_extensions import override
 
 from redolab.crash.bench.crash_experiment import CrashExperiment
 from redolab.crash.bench.crash_plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
-from redolab.crash.bench.factors import CrashFactors, check_log_sizes
+from redolab.crash.bench.factors import CrashFactors, check_log_sizes, storages_factor
 from redolab.crash.records.binary_log_end import BinaryLogEnd, EndKind
 from redolab.crash.records.crash import CrashImage
 from redolab.crash.records.kill_rule import KillRule
-from redolab.disks.catalogue import storage_name
 from redolab.errorlog import BINARY_LOG_PART, Phase
 from redolab.errors import InvalidInput
 from redolab.report.contents import Report
@@ -41,11 +41,7 @@ class Factors(CrashFactors):
     """Factors of the experiment; sizes in bytes, times in seconds."""
 
     server: tuple[str, ...] = factor("Servers, with commas; all for every one.", server_names, "mysql-9,mariadb-11.8")
-    storage: tuple[str, ...] = factor(
-        "Storage profiles to recover on ('redolab storage list'), or folders as in /mnt/fast, with commas.",
-        several(storage_name),
-        "local",
-    )
+    storage: tuple[str, ...] = storages_factor()
     ends: tuple[BinaryLogEnd, ...] = factor(
         "What the binary log ends with, with commas: small:BYTES of the load's transactions in the last file; whole:BYTES, one "
         "transaction that is complete there and prepared in InnoDB; cut:ROWS, one that is cut off; files:COUNT.",
@@ -83,23 +79,15 @@ class BinaryLog(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
     @classmethod
     @override
     def draw(cls, factors: Factors, lab: Lab) -> CrashPlan:
-        from redolab.crash.bench.checks import check_memory
-        from redolab.crash.wanted import crash_spec
+        from redolab.crash.bench.planning import planned_crashes
 
         wanted = [
             (server, _wanted(factors, end, number))
             for number, server, end in itertools.product(range(1, factors.crashes + 1), factors.server, factors.ends)
         ]
-        check_memory([each for _, each in wanted], [factors.pool])
-        crashes = [
-            (
-                PlannedCrash(server=server, spec=crash_spec(lab.server(server), each)),
-                [PlannedRecovery(storage=storage, pool=factors.pool) for storage in factors.storage],
-            )
-            for server, each in wanted
-        ]
+        recoveries = [PlannedRecovery(storage=storage, pool=factors.pool) for storage in factors.storage]
         return draw_plan(
-            [crashes],
+            [[(crash, recoveries) for crash in planned_crashes(lab, wanted, [factors.pool])]],
             repeat=factors.repeat,
             seed=factors.drawn_seed(),
             conditions=CrashConditions(storages=factors.profiles(), check_disks=factors.check_disks),
@@ -112,11 +100,11 @@ class BinaryLog(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
         from redolab.results.marks import disks_of
 
         crashes = {crash.name: crash for crash in crashes_of(run)}
-        cells: dict[tuple[str, str, str], list[Recovery]] = {}
+        alike: dict[tuple[str, str, str], list[Recovery]] = defaultdict(list)
         for each in recoveries_of(run):
             end = str(crashes[each.trial.image].spec.binary_log_end)
-            cells.setdefault((each.trial.server, end, each.trial.storage), []).append(each)
-        rows = [_Cell(crashes[found[0].trial.image], found) for _, found in sorted(cells.items())]
+            alike[each.trial.server, end, each.trial.storage].append(each)
+        rows = [_Row(crashes[found[0].trial.image], found) for _, found in sorted(alike.items())]
         if not rows:
             return Report(answer="No recovery was measured.", tables=[])
         disks, of_disks = disks_of(run)
@@ -129,17 +117,17 @@ class BinaryLog(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Cell:
+class _Row:
     """Recoveries of one server on one storage, after crashes with the same end of the binary log."""
 
     crash: CrashImage
     recoveries: Sequence[Recovery]
 
     def seconds(self, phase: Phase, part: str = "") -> list[float]:
-        """Return the seconds of a phase, or of its part, where the log tells them."""
+        """Return the seconds of a phase, or of its part, in recoveries whose log times it."""
         timelines = [timeline for each in self.recoveries if (timeline := each.trial.timeline) is not None]
-        told = [each.seconds_of(part) if part else each.phase(phase).seconds for each in timelines]
-        return [seconds for seconds in told if seconds is not None]
+        timed = [each.seconds_of(part) if part else each.phase(phase).seconds for each in timelines]
+        return [seconds for seconds in timed if seconds is not None]
 
     @property
     def ready(self) -> list[float]:
@@ -147,13 +135,13 @@ class _Cell:
         return [each.trial.ready_s for each in self.recoveries if each.trial.ready_s is not None]
 
 
-def _table(rows: Sequence[_Cell]) -> ReportTable:
-    def of(phase: Phase, part: str = "") -> Column[_Cell]:
+def _table(rows: Sequence[_Row]) -> ReportTable:
+    def of(phase: Phase, part: str = "") -> Column[_Row]:
         return Column(
             f"{part or phase}, s", lambda row: median_with_range(row.seconds(phase, part)) or NONE, right=True
         )
 
-    columns: list[Column[_Cell]] = [
+    columns: list[Column[_Row]] = [
         Column("server", lambda row: row.recoveries[0].trial.server),
         Column("storage", lambda row: row.recoveries[0].trial.storage),
         Column("the binary log ends with", lambda row: str(row.crash.spec.binary_log_end)),
@@ -176,16 +164,16 @@ def _table(rows: Sequence[_Cell]) -> ReportTable:
     return ReportTable.of("Recoveries by what the binary log ends with", rows, columns, notes)
 
 
-def _peak(row: _Cell) -> str:
+def _peak(row: _Row) -> str:
     peaks = [each.trial.peak_memory for each in row.recoveries if each.trial.peak_memory is not None]
     return f"{max(peaks) / MIB:,.0f}" if peaks else NONE
 
 
-def _answer(rows: Sequence[_Cell]) -> str:
-    told = [(max(found), row) for row in rows if (found := row.seconds(Phase.ACCEPT, BINARY_LOG_PART))]
-    if not told:
-        return "No log told how long the binary log's recovery took."
-    longest, row = max(told, key=lambda each: each[0])
+def _answer(rows: Sequence[_Row]) -> str:
+    timed = [(max(seconds), row) for row in rows if (seconds := row.seconds(Phase.ACCEPT, BINARY_LOG_PART))]
+    if not timed:
+        return "No error log times the binary log's recovery."
+    longest, row = max(timed, key=lambda each: each[0])
     trial = row.recoveries[0].trial
     return (
         f"The binary log's recovery took {longest:.1f} s of {max(row.ready, default=0.0):.1f} s at most: {trial.server} on "

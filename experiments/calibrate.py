@@ -12,8 +12,7 @@ from typing_extensions import override
 
 from redolab.crash.bench.crash_experiment import CrashExperiment
 from redolab.crash.bench.crash_plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
-from redolab.crash.bench.factors import CrashFactors, check_log_sizes
-from redolab.disks.catalogue import storage_name
+from redolab.crash.bench.factors import CrashFactors, check_log_sizes, storages_factor
 from redolab.errors import InvalidInput
 from redolab.report.contents import Report
 from redolab.report.table import Column, ReportTable
@@ -41,11 +40,7 @@ class Factors(CrashFactors):
     """Factors of the experiment; sizes in bytes."""
 
     server: tuple[str, ...] = factor("Servers, with commas; all for every one.", server_names, "mariadb-10.11")
-    storage: tuple[str, ...] = factor(
-        "Storage profiles ('redolab storage list'), or folders as in /mnt/data, with commas.",
-        several(storage_name),
-        "local",
-    )
+    storage: tuple[str, ...] = storages_factor()
     log_size: tuple[int, ...] = factor(
         "Redo log sizes, with commas: the larger the largest, the less is extrapolated.",
         several(parse_size),
@@ -71,26 +66,15 @@ class Calibrate(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
     @classmethod
     @override
     def draw(cls, factors: Factors, lab: Lab) -> CrashPlan:
-        from redolab.crash.bench.checks import check_memory
-        from redolab.crash.bench.planning import usual_pools
-        from redolab.crash.wanted import crash_spec
+        from redolab.crash.bench.planning import planned_crashes, usual_pools
 
-        wanted = _wanted(sorted(factors.log_size))
-        check_memory(wanted, ())
-        crashes = [
-            PlannedCrash(server=name, spec=crash_spec(lab.server(name), each))
-            for name, each in itertools.product(factors.server, wanted)
-        ]
-        recoveries = [
-            [
-                PlannedRecovery(storage=storage, pool=pool)
-                for storage in factors.storage
-                for pool in usual_pools(crash.spec)
-            ]
-            for crash in crashes
-        ]
+        def recoveries(crash: PlannedCrash) -> list[PlannedRecovery]:
+            asked = itertools.product(factors.storage, usual_pools(crash.spec))
+            return [PlannedRecovery(storage=storage, pool=pool) for storage, pool in asked]
+
+        wanted = itertools.product(factors.server, _wanted(sorted(factors.log_size)))
         return draw_plan(
-            [list(zip(crashes, recoveries, strict=True))],
+            [[(crash, recoveries(crash)) for crash in planned_crashes(lab, wanted)]],
             repeat=factors.repeat,
             seed=factors.drawn_seed(),
             conditions=CrashConditions(storages=factors.profiles()),

@@ -15,6 +15,7 @@ from redolab.clock import now
 from redolab.crash.bench.factors import several_storages, workload_name
 from redolab.crash.bench.storage_experiment import StorageConditions, StorageExperiment
 from redolab.errors import InvalidInput
+from redolab.machine import files
 from redolab.report.quantities import Quantity
 from redolab.runs.bench import GroupContext, StepContext
 from redolab.runs.experiment import Noun
@@ -144,7 +145,7 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
 
         largest = self._wanted(max(self.plan.groups, key=lambda each: each.log_size))
         needs = one_crash_needs(self.lab, largest)
-        # The backup, and its copy; of both another on a storage of its own.
+        # Room for the backup and for a copy of it, and for as much on a storage elsewhere.
         more = 2 * sizes.data_directory(largest.dataset_size(largest.log_size), largest.log_size)
         steps = [self.plan.steps[each].step for each in positions]
         elsewhere = any(each.storage != HOME for each in steps)
@@ -164,27 +165,25 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
     def group(self, group: Backup, at: GroupContext) -> Iterator[BackedUp]:
         from redolab.crash.bench.crashed_server import crashed
         from redolab.crash.image_store import ImageStore
-        from redolab.machine import files
         from redolab.servers.packaged import mariadb_backup
         from redolab.servers.sandbox import INSTANCE
 
         server = self.lab.server(group.server)
-        program, took = mariadb_backup(self.lab, server), list[float]()
-
+        program, seconds = mariadb_backup(self.lab, server), list[float]()
         kept = self.lab.home / "instances" / f"{at.run.name}-{at.group + 1}-{_BACKUP}"
 
         def back_up(instance: Instance) -> None:
             log = at.run.log(f"backup-{at.group + 1:02}")
             # MariaDB's clients want TLS since 11.4, and the lab's servers have none.
             arguments = ["--backup", f"--socket={INSTANCE / SOCKET}", "--skip-ssl"]
-            took.append(self._run(server, program, instance.folder, log, arguments))
+            seconds.append(self._run(server, program, instance.folder, log, arguments))
             files.move(instance.folder / _BACKUP, kept)
 
         with (
             self.lab.journal.temporary(kept, f"the backup of {at.run.name}"),
             crashed(self.lab, at.run, server, self._wanted(group), back_up) as image,
         ):
-            yield BackedUp(server, program, image, ImageStore(self.lab.home).data(image), kept, took[0])
+            yield BackedUp(server, program, image, ImageStore(self.lab.home).data(image), kept, seconds[0])
             for name in (image.name, f"{image.name}-{_BACKUP}"):
                 self.storages.release(name)
 
@@ -192,13 +191,11 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
     def measure(self, group: Backup, step: Restore, made: BackedUp, at: StepContext[Restored]) -> Restored:
         from redolab.crash.bench.crashed_server import recovered
         from redolab.disks.attaching import Contents
-        from redolab.machine import files
 
         is_prepared = step.way is Way.PREPARE
         folder = made.backup if is_prepared else made.data
         name = f"{made.image.name}-{_BACKUP}" if is_prepared else made.image.name
         contents = Contents(name, folder, files.folder_size(folder))
-        self.storages.prepare(step.storage, contents)
         with self.storages.attached(step.storage, contents) as place:
             if is_prepared:
                 seconds, redo = self._prepared(made, step, place, at), made.redo
@@ -215,7 +212,7 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
 
     def _prepared(self, made: BackedUp, step: Restore, place: Place, at: StepContext[Restored]) -> float:
         """Prepare a copy of the backup on a storage, with a cold page cache; return the seconds."""
-        from redolab.machine import copies, files
+        from redolab.machine import copies
         from redolab.machine.page_cache import drop_page_cache
 
         folder = place.folder / "instances" / f"{made.image.name}-{_BACKUP}"
@@ -236,16 +233,16 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
 
         Raises `CommandFailed`.
         """
-        from redolab.machine import files, processes
+        from redolab.machine import processes
         from redolab.servers.sandbox import INSTANCE
 
         sandbox = replace(server.sandbox, beside=(*server.sandbox.beside, program.parent))
         command = sandbox.command(program, [*arguments, f"--target-dir={INSTANCE / _BACKUP}", "--user=root"], folder)
         began = now().monotonic
-        said = processes.run(command, seconds=_PATIENCE)
-        took = now().monotonic - began
-        files.write_whole(log, said.err.encode())
-        return took
+        output = processes.run(command, seconds=_PATIENCE)
+        seconds = now().monotonic - began
+        files.write_whole(log, output.err.encode())
+        return seconds
 
     def _wanted(self, group: Backup) -> WantedCrash:
         from redolab.crash.wanted import WantedCrash

@@ -12,9 +12,15 @@ from typing_extensions import override
 
 from redolab.crash.bench.crash_experiment import CrashExperiment
 from redolab.crash.bench.crash_plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
-from redolab.crash.bench.factors import CrashFactors, check_log_sizes, kind_of_crash, workload_name
+from redolab.crash.bench.factors import (
+    CrashFactors,
+    check_log_sizes,
+    kind_of_crash,
+    storages_factor,
+    tables_size,
+    workload_name,
+)
 from redolab.crash.records.kill_rule import KillRule, Uniform
-from redolab.disks.catalogue import storage_name
 from redolab.errors import InvalidInput
 from redolab.report.contents import Report
 from redolab.report.table import Column, ReportTable, number
@@ -29,9 +35,8 @@ from redolab.units import parse_size
 if TYPE_CHECKING:
     from redolab.crash.wanted import WantedCrash
     from redolab.lab import Lab
-    from redolab.predict.judging import JudgedStratum
-
-_TPCC = "tpcc"
+    from redolab.predict.calibration import Calibration
+    from redolab.predict.judging import JudgedRecovery, JudgedStratum
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +44,7 @@ class Factors(CrashFactors):
     """Factors of the experiment; sizes in bytes, times in seconds."""
 
     server: tuple[str, ...] = factor("Servers, with commas.", server_names, "mariadb-11.8,mysql-9")
-    storage: tuple[str, ...] = factor(
-        "Storage profiles to be under load and to recover on, or folders as in /mnt/fast, with commas.",
-        several(storage_name),
-        "local",
-    )
+    storage: tuple[str, ...] = storages_factor("to be under load and to recover on")
     log_size: tuple[int, ...] = factor("Redo log sizes, with commas.", several(parse_size), "256M,1G")
     workload: tuple[str, ...] = factor(
         "The loads, with commas; each has tables of the size of TPC-C's.",
@@ -80,11 +81,7 @@ class Factors(CrashFactors):
 
     def tables(self) -> int:
         """Return the bytes of each load's tables."""
-        from redolab.workloads.catalogue import workload_catalogue
-
-        per_warehouse = workload_catalogue().get(_TPCC).bytes_per_warehouse
-        assert per_warehouse is not None
-        return self.warehouses * per_warehouse
+        return tables_size("tpcc", self.warehouses)
 
 
 class Production(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
@@ -96,13 +93,10 @@ class Production(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
     @override
     def draw(cls, factors: Factors, lab: Lab) -> CrashPlan:
         """Draw loads one after the other, the crashes of each together; recover each image once where its load ran."""
-        from redolab.crash.bench.checks import check_memory
-        from redolab.crash.bench.planning import crash_blocks, load_of
-        from redolab.crash.wanted import crash_spec
-        from redolab.workloads.catalogue import workload_catalogue
+        from redolab.crash.bench.planning import crash_blocks, load_of, planned_crashes
 
         pool = factors.pool or fill_pool(factors.tables(), max(factors.log_size))
-        loads = [
+        wanted = [
             (server, _wanted(factors, pool, storage, size, workload, number))
             for server, storage, size, workload, number in itertools.product(
                 factors.server,
@@ -112,15 +106,9 @@ class Production(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
                 range(1, factors.crashes + 1),
             )
         ]
-        check_memory([wanted for _, wanted in loads], [pool])
-        for name in factors.workload:
-            workload_catalogue().get(name).require(lab)
         crashes = [
-            (
-                PlannedCrash(server=server, spec=crash_spec(lab.server(server), wanted)),
-                [PlannedRecovery(storage=wanted.storage, pool=pool)],
-            )
-            for server, wanted in loads
+            (crash, [PlannedRecovery(storage=crash.spec.storage, pool=pool)])
+            for crash in planned_crashes(lab, wanted, [pool])
         ]
         return draw_in_blocks(
             crash_blocks(crashes),
@@ -134,28 +122,14 @@ class Production(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
     @classmethod
     @override
     def report(cls, run: Run) -> Report:
-        from redolab.predict.calibration import shipped_calibration
-        from redolab.predict.judging import judged_recoveries, strata
-        from redolab.predict.judging_tables import (
-            answer,
-            planned_table,
-            recoveries_table,
-            row_dictionaries,
-            strata_table,
-        )
-        from redolab.results.alike import keyed_recoveries
-        from redolab.results.marks import disks_of
+        from redolab.predict.judging import strata
+        from redolab.predict.judging_tables import judged_report, planned_table, strata_table
 
-        calibration = shipped_calibration()
-        judged = judged_recoveries(keyed_recoveries([run]), calibration)
-        disks, of_disks = disks_of(run)
-        loads = strata(judged, calibration)
-        return Report(
-            answer=answer(judged, calibration),
-            tables=[_loads_table(loads), strata_table(judged), planned_table(loads)],
-            details=[recoveries_table(judged), *disks],
-            rows={"table": row_dictionaries(judged), **of_disks},
-        )
+        def tables(judged: Sequence[JudgedRecovery], calibration: Calibration) -> Sequence[ReportTable]:
+            loads = strata(judged, calibration)
+            return [_loads_table(loads), strata_table(judged), planned_table(loads)]
+
+        return judged_report(run, tables)
 
 
 def _wanted(factors: Factors, pool: int, storage: str, size: int, workload: str, number: int) -> WantedCrash:

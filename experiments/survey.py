@@ -18,9 +18,8 @@ from typing_extensions import override
 
 from redolab.crash.bench.crash_experiment import CrashExperiment
 from redolab.crash.bench.crash_plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
-from redolab.crash.bench.factors import CrashFactors, check_log_sizes, crash_factor, workload_name
+from redolab.crash.bench.factors import CrashFactors, check_log_sizes, crash_factor, storages_factor, workload_name
 from redolab.crash.records.kill_rule import HIGHEST_AGE, KillRule
-from redolab.disks.catalogue import storage_name
 from redolab.report.contents import Report
 from redolab.runs.factors import factor, keep_factor, on_or_off, several, whole_number
 from redolab.runs.plan import draw_plan
@@ -56,11 +55,7 @@ class Factors(CrashFactors):
     """Factors of the experiment; sizes in bytes."""
 
     server: tuple[str, ...] = factor("Servers, with commas; all for every one.", server_names, "mariadb-11.8,mysql-9")
-    storage: tuple[str, ...] = factor(
-        "Storage profiles to recover on ('redolab storage list'), or folders as in /mnt/fast, with commas.",
-        several(storage_name),
-        "local",
-    )
+    storage: tuple[str, ...] = storages_factor()
     log_size: tuple[int, ...] = factor("Redo log sizes, with commas.", several(parse_size), "256M,1G")
     workload: tuple[str, ...] = factor(
         "What fills the log, with commas.", several(workload_name), "bulk-update,oltp_write_only"
@@ -95,9 +90,7 @@ class Survey(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
     @override
     def draw(cls, factors: Factors, lab: Lab) -> CrashPlan:
         """Draw the plan; with `KEEP=off` crashes of one dataset follow one another: all datasets take too much space."""
-        from redolab.crash.bench.checks import check_memory
-        from redolab.crash.wanted import crash_spec
-        from redolab.workloads.catalogue import workload_catalogue
+        from redolab.crash.bench.planning import planned_crashes
 
         seed = factors.drawn_seed()
         drawn = [
@@ -110,22 +103,18 @@ class Survey(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
                 start=1,
             )
         ]
-        check_memory([wanted for *_, wanted in drawn], [pool for _, each, _ in drawn for pool in each.pools])
-        for name in factors.workload:
-            workload_catalogue().get(name).require(lab)
         drawn.sort(key=lambda one: (one[0], one[2].log_size, one[1].tables, one[2].workload))
-        crashes = [
-            (
-                PlannedCrash(server=server, spec=crash_spec(lab.server(server), wanted)),
-                [
-                    PlannedRecovery(storage=storage, pool=pool)
-                    for storage, pool in itertools.product(factors.storage, each.pools)
-                ],
-            )
-            for server, each, wanted in drawn
+        pools = [each.pools for _, each, _ in drawn]
+        crashes = planned_crashes(lab, [(server, wanted) for server, _, wanted in drawn], itertools.chain(*pools))
+        recoveries = [
+            [
+                PlannedRecovery(storage=storage, pool=pool)
+                for storage, pool in itertools.product(factors.storage, of_crash)
+            ]
+            for of_crash in pools
         ]
         return draw_plan(
-            [crashes],
+            [list(zip(crashes, recoveries, strict=True))],
             repeat=factors.repeat,
             seed=seed,
             conditions=CrashConditions(storages=factors.profiles(), check_disks=factors.check_disks),
@@ -136,22 +125,9 @@ class Survey(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
     @classmethod
     @override
     def report(cls, run: Run) -> Report:
-        """Return the recoveries beside the predictions of the calibration that comes with redolab."""
-        from redolab.predict.calibration import shipped_calibration
-        from redolab.predict.judging import judged_recoveries
-        from redolab.predict.judging_tables import answer, recoveries_table, row_dictionaries, strata_table
-        from redolab.results.alike import keyed_recoveries
-        from redolab.results.marks import disks_of
+        from redolab.predict.judging_tables import judged_report, strata_table
 
-        calibration = shipped_calibration()
-        judged = judged_recoveries(keyed_recoveries([run]), calibration)
-        disks, of_disks = disks_of(run)
-        return Report(
-            answer=answer(judged, calibration),
-            tables=[strata_table(judged)],
-            details=[recoveries_table(judged), *disks],
-            rows={"table": row_dictionaries(judged), **of_disks},
-        )
+        return judged_report(run, lambda judged, _: [strata_table(judged)])
 
 
 def _wanted(factors: Factors, workload: str, log_size: int, drawn: DrawnCrash, number: int) -> WantedCrash:

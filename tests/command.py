@@ -7,10 +7,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -133,6 +135,28 @@ def signal_at(marker: str, with_signal: signal.Signals, arguments: Sequence[str]
 
 
 @contextmanager
+def killed_when_seen(choose: Callable[[list[psutil.Process]], list[psutil.Process]]) -> Iterator[None]:
+    """While in it: of the processes that this one has started, the first that `choose` returns are killed."""
+    killed: list[int] = []
+
+    def look() -> None:
+        deadline = time.monotonic() + 120
+        while not killed and time.monotonic() < deadline:
+            # Processes come and go while they are looked at.
+            with suppress(psutil.NoSuchProcess):
+                for process in choose(psutil.Process().children(recursive=True)):
+                    process.kill()
+                    killed.append(process.pid)
+            time.sleep(0.005)
+
+    killer = threading.Thread(target=look)
+    killer.start()
+    yield
+    killer.join()
+    assert killed
+
+
+@contextmanager
 def run_of(*arguments: str, status: int = 0) -> Iterator[Run]:
     """While in it: the run that `redolab run ARGUMENTS` made, with what it said. Then it is removed, and nothing may be left."""
     done = redolab("run", *arguments)
@@ -144,6 +168,17 @@ def run_of(*arguments: str, status: int = 0) -> Iterator[Run]:
     finally:
         RunStore().remove(made)
     assert nothing_is_left()
+
+
+def module_run(*arguments: str) -> Any:
+    """Return a fixture: the run that `redolab run ARGUMENTS` made, one for all tests of a module."""
+
+    @pytest.fixture(scope="module")
+    def run() -> Iterator[Run]:
+        with run_of(*arguments) as made:
+            yield made
+
+    return run
 
 
 def wait_until_servers_are_gone(seconds: float = 30) -> None:

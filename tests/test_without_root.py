@@ -77,9 +77,9 @@ def test_binary_logs_are_removed_without_root(somebody: Somebody, home: Path) ->
     assert done.returncode == 0, done.stderr
     (run,) = RunStore(home / "runs").all()
     (trial,) = [record.trial for record in run.trials(PurgeTrial)]
-    assert len(trial.lying.bytes) == 2
+    assert len(trial.files.bytes) == 2
     # Without root the kernel is asked to forget these files alone.
-    assert trial.lying.cached_bytes is None or trial.lying.cached_bytes < sum(trial.lying.bytes) / 2
+    assert trial.files.cached_bytes is None or trial.files.cached_bytes < sum(trial.files.bytes) / 2
 
 
 @pytest.mark.thorough

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -26,10 +27,9 @@ from redolab.units import KIB, MIB, format_size, parse_size
 if TYPE_CHECKING:
     from redolab.crash.wanted import WantedCrash
     from redolab.lab import Lab
-    from redolab.servers.install import InstalledServer
 
 SMALLEST_LOG = 128 * MIB
-"""Below it the time to start hides what is looked for."""
+"""Smallest redo log in bytes: with a smaller one the time to start hides the effects."""
 _DOUBLEWRITE_FILES, _DOUBLEWRITE_PAGES = 16, 512
 _GROWS_FOR, _LOADED_FOR = 20.0, 60.0
 """Seconds."""
@@ -65,7 +65,7 @@ class Case:
 def _of_any_server(base: Case) -> Iterator[tuple[str, Case]]:
     """Yield the levels of a crash that every server can have, each with what VARY calls its factor."""
     for size in (base.log // 2, base.log * 2):
-        # With the pool: half and twice the redo in the same share of it.
+        # The pool changes with the log: half and twice the redo fill the same share of it.
         yield "log-size", base.but("redo log", format_size(size), pool=size, log_size=size, dataset=base.log // 2)
     for percent in (25, 50):
         rule = KillRule(age_fraction=percent / 100)
@@ -158,15 +158,15 @@ class Factors(CrashFactors):
 
     @override
     def check(self) -> None:
-        asked = format_size(self.log_size)
+        size = format_size(self.log_size)
         if self.log_size < SMALLEST_LOG:
             raise InvalidInput(
-                f"a redo log of {asked} is too small here", f"give it {format_size(SMALLEST_LOG)} or more"
+                f"a redo log of {size} is too small here", f"give it {format_size(SMALLEST_LOG)} or more"
             )
         for name in self.server:
             most = server_catalogue().get(name).dialect().largest_log // MIB // 2
             if self.log_size > most * MIB:
-                raise InvalidInput(f"{name} cannot have twice a redo log of {asked}", f"give it {most}M or less")
+                raise InvalidInput(f"{name} cannot have twice a redo log of {size}", f"give it {most}M or less")
 
     def varied(self) -> Sequence[str]:
         """Return the names of the factors that are changed."""
@@ -174,7 +174,7 @@ class Factors(CrashFactors):
 
 
 class AnatomyRecovery(PlannedRecovery, frozen=True, kw_only=True):
-    """A recovery that knows which case it is of."""
+    """A recovery of a case, with the case's factor and level."""
 
     factor: str
     level: str
@@ -193,7 +193,7 @@ class Anatomy(CrashExperiment[Factors, PlannedCrash, AnatomyRecovery]):
         from redolab.crash.bench.planning import crash_blocks, load_of
 
         return draw_plan(
-            crash_blocks([each for name in factors.server for each in _crashes(name, lab.server(name), factors)]),
+            crash_blocks([each for name in factors.server for each in _crashes(name, factors, lab)]),
             repeat=factors.repeat,
             seed=factors.drawn_seed(),
             conditions=CrashConditions(storages=factors.profiles()),
@@ -202,25 +202,23 @@ class Anatomy(CrashExperiment[Factors, PlannedCrash, AnatomyRecovery]):
         )
 
 
-def _crashes(name: str, server: InstalledServer, asked: Factors) -> list[tuple[PlannedCrash, list[AnatomyRecovery]]]:
+def _crashes(name: str, factors: Factors, lab: Lab) -> list[tuple[PlannedCrash, list[AnatomyRecovery]]]:
     """Return a server's crashes with their recoveries; cases that only differ in the recovering server share a crash."""
-    from redolab.crash.bench.checks import check_memory
-    from redolab.crash.wanted import crash_spec
+    from redolab.crash.bench.planning import planned_crashes
 
-    wanted = cases(asked.log_size, asked.varied(), server.dialect, asked.crash)
-    check_memory([case.crash for case in wanted], [case.pool for case in wanted])
-    found: list[tuple[PlannedCrash, list[AnatomyRecovery]]] = []
-    for number in range(1, asked.crashes + 1):
-        baseline, *others = [
-            (
-                PlannedCrash(server=name, spec=crash_spec(server, replace(case.crash, number=number))),
+    wanted = cases(factors.log_size, factors.varied(), lab.server(name).dialect, factors.crash)
+    pools = [case.pool for case in wanted]
+    found: dict[PlannedCrash, list[AnatomyRecovery]] = defaultdict(list)
+    for number in range(1, factors.crashes + 1):
+        numbered = [(name, replace(case.crash, number=number)) for case in wanted]
+        for crash, case in zip(planned_crashes(lab, numbered, pools), wanted, strict=True):
+            found[crash].append(
                 AnatomyRecovery(
-                    storage=asked.storage, pool=case.pool, settings=case.settings, factor=case.factor, level=case.level
-                ),
+                    storage=factors.storage,
+                    pool=case.pool,
+                    settings=case.settings,
+                    factor=case.factor,
+                    level=case.level,
+                )
             )
-            for case in wanted
-        ]
-        crash = baseline[0]
-        found.append((crash, [baseline[1], *(step for other, step in others if other == crash)]))
-        found += [(other, [step]) for other, step in others if other != crash]
-    return found
+    return list(found.items())

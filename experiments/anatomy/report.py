@@ -14,7 +14,7 @@ from redolab.crash.records.recovery import DISTURBED_SHARE
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import Ratio
 from redolab.report.numbers import NONE, noun, number, signed
-from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+from redolab.report.plots import COLOURS, MODEL, WIDTH, head, plt, save
 from redolab.report.table import Column, ReportTable
 from redolab.results.anatomy import BASELINE, cases_of, effects
 from redolab.results.marks import Off, StorageUse, disks_of, marks_of, storage_remarks
@@ -24,21 +24,20 @@ from redolab.runs.store import Run
 
 Row: TypeAlias = Mapping[str, Any]
 """A level against the baseline of its server (`redolab.results.anatomy.effects`)."""
-_COLOURS = (MEASURED, LIMIT, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 
 
 def report(run: Run) -> Report:
     """Return the answer, the table and the picture of a run."""
     cases = cases_of(run)
     rows = levels(cases)
-    said = answer(rows)
+    finding = answer(rows)
     disks, disk_rows = disks_of(run)
     return Report(
-        answer=said,
+        answer=finding,
         tables=[levels_table(rows, warnings(cases, marks_of([run])))],
         details=disks,
         rows={"table": rows, **disk_rows},
-        plots=[Plot("effects", partial(plot_levels, rows=rows, title=said))] if rows else [],
+        plots=[Plot("effects", partial(plot_levels, rows=rows, title=finding))] if rows else [],
     )
 
 
@@ -116,8 +115,8 @@ def warnings(cases: pl.DataFrame, off: Off) -> list[str]:
     each = cases.select("machine", "storage", "late_share", "buffered").iter_rows()
     others = cases.filter(disturbed(), pl.col("ready_s").is_not_null()).height
     count = noun(others, "recovery was", "recoveries were")
-    said = f"{count} disturbed: other programs or the host took over {100 * DISTURBED_SHARE:g} % of the CPUs."
-    return [*storage_remarks([StorageUse(*use) for use in each], off), *([said] if others else [])]
+    remark = f"{count} disturbed: other programs or the host took over {100 * DISTURBED_SHARE:g} % of the CPUs."
+    return [*storage_remarks([StorageUse(*use) for use in each], off), *([remark] if others else [])]
 
 
 def _added(row: Row) -> str:
@@ -144,11 +143,11 @@ def plot_levels(folder: Path, rows: Sequence[Row], title: str) -> None:
     base, changed = frame.filter(factor=BASELINE), frame.filter(pl.col("factor") != BASELINE)
     if changed.is_empty():
         return
-    told = changed.filter(pl.col("stands") | (pl.col("n") == 0))
-    shown = (changed if told.is_empty() else told)["name"].unique(maintain_order=True).to_list()
+    notable = changed.filter(pl.col("stands") | (pl.col("n") == 0))
+    shown = (changed if notable.is_empty() else notable)["name"].unique(maintain_order=True).to_list()
     figure, axes = plt.subplots(figsize=(WIDTH, 2.2 + 0.36 * len(shown)), layout="constrained")
     for place, (label, ready) in enumerate(base.select("label", "ready").iter_rows()):
-        shift, colour = 0.7 * (place + 0.5) / base.height - 0.35, _COLOURS[place % len(_COLOURS)]
+        shift, colour = 0.7 * (place + 0.5) / base.height - 0.35, COLOURS[place % len(COLOURS)]
         own = changed.filter(pl.col("name").is_in(shown), label=label)
         drawn = own.filter(pl.col("n") > 0)
         places = [shown.index(name) + shift for name in drawn["name"]]

@@ -1,4 +1,4 @@
-"""The experiment binlog-purge: binary logs are removed from a server while clients write to it."""
+"""The experiment binlog-purge: a server purges binary logs while clients write to it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _SMALLEST_FILE, _LARGEST_FILE = 512 * KIB, GIB
 """Limits of the file size: the largest max_binlog_size, and a size of which one filling statement is a small part."""
-_SHORTEST = 1.0
+_SHORTEST_LOAD = 1.0
 _POOL, _REDO = 128 * MIB, 128 * MIB
 _SERVER = 2 * GIB
 """Bytes that an instance needs beside its binary logs."""
@@ -68,12 +68,12 @@ _EXPIRED_DAYS = 10
 _LOOK_EVERY = 0.002
 _PATIENCE = 300.0
 """Seconds that a purge may take."""
-_SOMETIMES = 500
+_LOOKS_BETWEEN_CHECKS = 500
 _TO_REMOVE = ".~rec~"
 """Suffix of the server's list of files that it is about to make or to purge."""
 
 
-class Removal(StrEnum):
+class Trigger(StrEnum):
     """Trigger of the purge."""
 
     PURGE = "purge"
@@ -88,11 +88,11 @@ class Server(PlannedGroup, frozen=True, kw_only=True):
     file_system: Annotated[str, FILE_SYSTEMS]
 
 
-class Removing(PlannedStep, frozen=True, kw_only=True):
+class Purge(PlannedStep, frozen=True, kw_only=True):
     """A purge to measure."""
 
     removal: Annotated[
-        Removal,
+        Trigger,
         Option(
             "How they are removed, with commas: purge, by PURGE BINARY LOGS on a connection of its own; rotation, as expired by the "
             "commit that rotates the binary log, as in the published case.",
@@ -132,7 +132,7 @@ class PreparedFiles(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds that the server took to write the files."""
 
 
-class RemovalTimes(msgspec.Struct, frozen=True, kw_only=True):
+class PurgeTimes(msgspec.Struct, frozen=True, kw_only=True):
     """Duration of a purge, and its effect on commits."""
 
     seconds: float
@@ -145,11 +145,11 @@ class RemovalTimes(msgspec.Struct, frozen=True, kw_only=True):
     """Longest time without a commit that overlaps the purge, in seconds."""
 
 
-def removal_times(statements: Sequence[Acknowledged], began: float, ended: float, until: float) -> RemovalTimes:
+def purge_times(statements: Sequence[Acknowledged], began: float, ended: float, until: float) -> PurgeTimes:
     """Return the effect of a purge from `began` to `ended` on the commits; `until`: end of the period examined."""
     first = max((each.done for each in statements if each.done < began), default=began)
     overlapping = [gap for start, gap in commit_gaps(statements, first, until) if start < ended and start + gap > began]
-    return RemovalTimes(
+    return PurgeTimes(
         seconds=ended - began,
         commits=sum(began <= each.done < ended for each in statements),
         longest_within_s=max(gap for _, gap in commit_gaps(statements, began, ended)),
@@ -164,17 +164,17 @@ class PurgeTrial(Trial, frozen=True, kw_only=True):
     asked_per_second: float = msgspec.field(name="rate")
     """Statements a second that all clients together were to send."""
     clients: int
-    lying: PreparedFiles = msgspec.field(name="files")
+    files: PreparedFiles
     quiet: CommitWindow
     removing: CommitWindow
     """Window from the purge on, as long as `quiet` or until a second after the purge."""
-    removal_times: RemovalTimes = msgspec.field(name="removal")
+    removal: PurgeTimes
 
     @property
-    @quantity("removal", "ms", places=1, scale=1000)
+    @quantity("purge", "ms", places=1, scale=1000)
     def removal_s(self) -> float:
         """Return the duration of the purge in seconds."""
-        return self.removal_times.seconds
+        return self.removal.seconds
 
     @property
     @quantity("wait before", "ms", places=1, scale=1000)
@@ -192,7 +192,7 @@ class PurgeTrial(Trial, frozen=True, kw_only=True):
     @quantity("no commit", "ms", places=1, scale=1000)
     def longest_without_commit_at_removal_s(self) -> float:
         """Return the longest time without a commit that overlaps the purge, in seconds."""
-        return self.removal_times.longest_without_commit_s
+        return self.removal.longest_without_commit_s
 
     @property
     def usual_commits(self) -> float:
@@ -213,7 +213,7 @@ class PurgeTrial(Trial, frozen=True, kw_only=True):
 
         Nearly: statements in flight at its beginning are acknowledged in its first moments.
         """
-        return self.is_long_enough and self.removal_times.longest_within_s >= _NEARLY_ALL * self.removal_s
+        return self.is_long_enough and self.removal.longest_within_s >= _NEARLY_ALL * self.removal_s
 
     @property
     def kept_up(self) -> float:
@@ -223,13 +223,13 @@ class PurgeTrial(Trial, frozen=True, kw_only=True):
     @override
     def details(self) -> Mapping[str, object]:
         return {
-            "files": len(self.lying.bytes),
-            "purged_bytes": sum(self.lying.bytes),
-            "extents_of_a_file": statistics.median(self.lying.extents) if self.lying.extents else None,
-            "cached_bytes": self.lying.cached_bytes,
-            "written_s": self.lying.seconds,
+            "files": len(self.files.bytes),
+            "purged_bytes": sum(self.files.bytes),
+            "extents_of_a_file": statistics.median(self.files.extents) if self.files.extents else None,
+            "cached_bytes": self.files.cached_bytes,
+            "written_s": self.files.seconds,
             "kept_up": self.kept_up,
-            "commits_during_removal": self.removal_times.commits,
+            "commits_during_removal": self.removal.commits,
             "usual_commits": self.usual_commits,
             "long_enough": self.is_long_enough,
             "stood_still": self.stood_still,
@@ -244,18 +244,18 @@ class PurgeTrial(Trial, frozen=True, kw_only=True):
         }
 
 
-class BinlogPurge(StorageExperiment[Server, Removing, Conditions, "ServerOnDisk", PurgeTrial]):
-    """Clients write, binary logs are removed, and every commit is timed."""
+class BinlogPurge(StorageExperiment[Server, Purge, Conditions, "ServerOnDisk", PurgeTrial]):
+    """Clients write, the server purges binary logs, and every commit is timed."""
 
     question = "Does removing binary logs stall writers, and does it depend on the size of the files?"
     group_noun = Noun("instance", "instances")
-    step_noun = Noun("removal", "removals")
+    step_noun = Noun("purge", "purges")
     brief = True
     repeat = "10"
 
     @classmethod
     @override
-    def refuse(cls, group: Server, step: Removing, conditions: Conditions) -> None:
+    def refuse(cls, group: Server, step: Purge, conditions: Conditions) -> None:
         if not _SMALLEST_FILE <= step.file_size_bytes <= _LARGEST_FILE:
             raise InvalidInput(
                 f"a binary log file of {format_size(step.file_size_bytes)} cannot be had",
@@ -266,8 +266,10 @@ class BinlogPurge(StorageExperiment[Server, Removing, Conditions, "ServerOnDisk"
                 f"a file of {format_size(step.file_size_bytes)} is more than the {format_size(conditions.purged)} that are removed",
                 "choose a smaller FILESIZE or a larger PURGED",
             )
-        if conditions.seconds < _SHORTEST:
-            raise InvalidInput(f"{conditions.seconds:g} s of writing are too short", f"choose {_SHORTEST:g}s or more")
+        if conditions.seconds < _SHORTEST_LOAD:
+            raise InvalidInput(
+                f"{conditions.seconds:g} s of writing are too short", f"choose {_SHORTEST_LOAD:g}s or more"
+            )
         check_own_disk(group.storage, group.file_system)
 
     @override
@@ -299,26 +301,26 @@ class BinlogPurge(StorageExperiment[Server, Removing, Conditions, "ServerOnDisk"
             yield made
 
     @override
-    def measure(self, group: Server, step: Removing, made: ServerOnDisk, at: StepContext[PurgeTrial]) -> PurgeTrial:
+    def measure(self, group: Server, step: Purge, made: ServerOnDisk, at: StepContext[PurgeTrial]) -> PurgeTrial:
         files = f"{self.conditions.purged // step.file_size_bytes} of {format_size(step.file_size_bytes)}"
         title = f"{group.server}, {group.file_system} of {group.storage}: {files}, {step.removal}"
         with self.lab.progress.stage(title, "measure", brief=True) as stage, made.place.blamed():
-            return self._removed_under_load(made, step, stage)
+            return self._purged_under_load(made, step, stage)
 
-    def _removed_under_load(self, made: ServerOnDisk, step: Removing, stage: Stage) -> PurgeTrial:
+    def _purged_under_load(self, made: ServerOnDisk, step: Purge, stage: Stage) -> PurgeTrial:
         from redolab.workloads.paced import paced_updates
 
         conditions, logs, instance = self.conditions, BinaryLogs(made.started), made.started.instance
-        written, took = logs.write(
+        written, seconds = logs.write(
             step.file_size_bytes,
             conditions.purged // step.file_size_bytes,
             lambda size: stage.advance(size, conditions.purged, f"{format_size(size)} of binary logs"),
         )
-        if step.removal is Removal.ROTATION:
+        if step.removal is Trigger.ROTATION:
             logs.expire(written)
         if not conditions.cached:
             _forget(written)
-        lying = _prepared(written, took)
+        files = _prepared(written, seconds)
         if made.place.device is not None:
             made.place.device.wait_quiet(_QUIET)
         clients, rate = conditions.clients, conditions.rate
@@ -334,10 +336,10 @@ class BinlogPurge(StorageExperiment[Server, Removing, Conditions, "ServerOnDisk"
             stage.say("clients write")
             began = now().monotonic + _WARM_UP
             load.wait(began + conditions.seconds, look)
-            stage.say("the files are removed")
+            stage.say("the files are purged")
             asked = now().monotonic
-            removal = logs.purge(written) if step.removal is Removal.PURGE else logs.rotate(written, look)
-            ended = max(asked + conditions.seconds, removal[1] + _AFTERWARDS)
+            purged = logs.purge(written) if step.removal is Trigger.PURGE else logs.rotate(written, look)
+            ended = max(asked + conditions.seconds, purged[1] + _AFTERWARDS)
             load.wait(ended, look)
             load.wait_answered(ended, _BEHIND, look)
             statements = load.statements()
@@ -345,10 +347,10 @@ class BinlogPurge(StorageExperiment[Server, Removing, Conditions, "ServerOnDisk"
             version=instance.server.version,
             asked_per_second=rate,
             clients=clients,
-            lying=lying,
+            files=files,
             quiet=commit_window(statements, began, asked),
             removing=commit_window(statements, asked, ended),
-            removal_times=removal_times(statements, *removal, ended),
+            removal=purge_times(statements, *purged, ended),
         )
 
     def _disk_size(self) -> int:
@@ -357,7 +359,7 @@ class BinlogPurge(StorageExperiment[Server, Removing, Conditions, "ServerOnDisk"
 
 
 class BinaryLogs:
-    """The binary logs of a server that nobody else removes any of."""
+    """The binary logs of a server; nothing else purges them."""
 
     def __init__(self, server: StartedServer) -> None:
         self._server = server
@@ -454,7 +456,7 @@ def _wait(done: Callable[[], bool], look: Callable[[], None]) -> None:
     deadline, looked = now().monotonic + _PATIENCE, 0
     while not done():
         looked += 1
-        if looked % _SOMETIMES == 0:
+        if looked % _LOOKS_BETWEEN_CHECKS == 0:
             look()
         if now().monotonic > deadline:
             problem = f"after {_PATIENCE:.0f} s the server still has binary logs that it was to remove"
@@ -496,7 +498,7 @@ def _prepared(files: Sequence[Path], seconds: float) -> PreparedFiles:
     )
 
 
-def extents_in(said: str) -> int | None:
+def extents_in(output: str) -> int | None:
     """Return the number of extents in filefrag's output; None if it has none."""
-    match = re.search(r": (\d+) extents? found", said)
+    match = re.search(r": (\d+) extents? found", output)
     return None if match is None else int(match[1])

@@ -23,15 +23,13 @@ _MILLISECONDS = 1000
 def report(run: Run) -> Report:
     """Return the answer, the table and the plot of a run. Raises `LabError` if its trials cannot be read."""
     found = configurations(BinlogPurge, run)
-    said, pair = (
-        answer([each for row in found for each in row.trials]),
-        ("longest_wait_without_s", "longest_wait_with_s"),
-    )
+    longest = answer([each for row in found for each in row.trials])
+    waits = ("longest_wait_without_s", "longest_wait_with_s")
     return Report(
-        answer=said,
-        tables=[removals_table(found)],
+        answer=longest,
+        tables=[purges_table(found)],
         rows={"table": rows_of(BinlogPurge.results(run))},
-        plots=paired_plots("waits", found, pair, "file size", ("server",), said),
+        plots=paired_plots("waits", found, waits, "file size", ("server",), longest),
     )
 
 
@@ -39,10 +37,10 @@ def answer(trials: Sequence[PurgeTrial]) -> str:
     """Return the longest time without a commit, as a sentence."""
     if not trials:
         return "Nothing was measured."
-    longest = max(each.removal_times.longest_without_commit_s for each in trials)
+    longest = max(each.removal.longest_without_commit_s for each in trials)
     before = max(each.quiet.longest_without_commit_s for each in trials)
     return (
-        f"In {len(trials)} removals of binary logs no time without a commit was longer than {milliseconds(longest)} "
+        f"In {len(trials)} purges of binary logs no time without a commit was longer than {milliseconds(longest)} "
         f"({milliseconds(before)} before one)."
     )
 
@@ -53,7 +51,7 @@ def milliseconds(seconds: float) -> str:
     return f"{number(value, 1 if value < 10 else 0)} ms"
 
 
-def removals_table(found: Sequence[Configuration]) -> ReportTable:
+def purges_table(found: Sequence[Configuration]) -> ReportTable:
     """Return a row for each configuration: duration of the purge, and waits of writers before and with it."""
     more = [
         Column[Configuration]("stood still", _stood_still, right=True),
@@ -61,13 +59,13 @@ def removals_table(found: Sequence[Configuration]) -> ReportTable:
         Column[Configuration]("extents", lambda row: span(_extents(row), 0, "–"), right=True, spare=True),
     ]
     notes = [
-        "wait: the longest of a statement, from when it was due, in the window before a removal and in that with it. no commit: the "
-        "longest time without one that has a part of the removal in it.",
-        "stood still: nearly all of the removal was one time without a commit; of the removals that took longer than any time without "
-        "one before. commits: during all removals together, and as many as are usual in as long. extents: of one file.",
+        "wait: the longest of a statement, from when it was due, in the window before a purge and in the window with it. no commit: "
+        "the longest time without a commit that overlaps a purge.",
+        "stood still: nearly all of the purge was one time without a commit; of the purges that took longer than any time without a "
+        "commit before. commits: during all purges together, and as usual in a time as long. extents: of one file.",
         *_behind(found),
     ]
-    return configurations_table("Removals", found, quantities_of(PurgeTrial), notes, more)
+    return configurations_table("Purges", found, quantities_of(PurgeTrial), notes, more)
 
 
 def _stood_still(row: Configuration) -> str:
@@ -77,11 +75,11 @@ def _stood_still(row: Configuration) -> str:
 
 def _commits(row: Configuration) -> str:
     usual = sum(each.usual_commits for each in row.trials)
-    return f"{sum(each.removal_times.commits for each in row.trials)} of {usual:.0f}"
+    return f"{sum(each.removal.commits for each in row.trials)} of {usual:.0f}"
 
 
 def _extents(row: Configuration) -> list[int]:
-    return [count for each in row.trials for count in each.lying.extents or ()]
+    return [count for each in row.trials for count in each.files.extents or ()]
 
 
 def _behind(found: Sequence[Configuration]) -> list[str]:
@@ -93,4 +91,4 @@ def _behind(found: Sequence[Configuration]) -> list[str]:
     ]
     if not behind:
         return []
-    return [f"Behind their clients before any removal, so that waits are those of a queue: {'; '.join(behind)}."]
+    return [f"Behind their clients before any purge, so that waits are those of a queue: {'; '.join(behind)}."]

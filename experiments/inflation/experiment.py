@@ -38,7 +38,7 @@ SMALLEST_LOG = 64 * MIB
 """Smallest redo log in bytes. With a smaller one, pages would have to be flushed while rows are inserted."""
 _DATA = 1024 * MIB
 _WRITTEN_A_SECOND = 40 * MIB
-"""Rows, and binary log, that the quickest server here was given by 64 clients."""
+"""Bytes of rows and binary log that 64 clients gave the quickest server here."""
 
 
 class Server(PlannedGroup, frozen=True, kw_only=True):

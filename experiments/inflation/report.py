@@ -1,4 +1,4 @@
-"""Meaning of each server's `Innodb_os_log_written`, from a run, beside the model of it."""
+"""Report of an inflation run: what each server's `Innodb_os_log_written` counts, and the model's error."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from redolab.counters.counted import predicted, what_is_counted
+from redolab.counters.counted import CounterGrowth, predicted, what_is_counted
 from redolab.report.contents import Plot, Report
+from redolab.report.intervals import median_of_known
 from redolab.report.labels import server_label
 from redolab.report.numbers import noun, number, percent, span
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
@@ -34,46 +35,23 @@ _MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCell:
-    """The trials of one configuration beside the model. Ratios are bytes for each byte of LSN."""
+    """Medians of one configuration, and the model's prediction. Ratios are bytes for each byte of LSN."""
 
     configuration: Configuration
-    counted: Counted | None
+    ratio: float
+    """os_log_written, median."""
+    r: float
+    """Bytes of LSN in a write of the log, median."""
+    device: float | None
+    """Bytes that the device was sent, median; None where it was not counted."""
+    model: float | None
+    """Model's os_log_written, median; None if the meaning of the counter is unknown."""
 
     @property
     def step(self) -> Inserts:
-        """Return the step: the inserts of this configuration."""
+        """Inserts of this configuration."""
         step: Inserts = self.configuration.results[0].step
         return step
-
-    @property
-    def trials(self) -> Sequence[InflationTrial]:
-        """Return the trials."""
-        return [each.trial for each in self.configuration.results]
-
-    @property
-    def ratio(self) -> float:
-        """os_log_written, median."""
-        return statistics.median(each.ratio for each in self.trials)
-
-    @property
-    def r(self) -> float:
-        """Bytes of LSN in a write of the log, median."""
-        return statistics.median(each.lsn_per_log_write for each in self.trials)
-
-    @property
-    def device(self) -> float | None:
-        """Bytes that the device was sent, median; None where it was not counted."""
-        known = [each.device_ratio for each in self.trials if each.device_ratio is not None]
-        return statistics.median(known) if known else None
-
-    @property
-    def model(self) -> float | None:
-        """Model's os_log_written for each byte of LSN, median; None if the meaning of the counter is unknown."""
-        counted = self.counted
-        if counted is None:
-            return None
-        growths = [(each.log_writer, each.growth(self.step.threads)) for each in self.trials]
-        return statistics.median(predicted(writer, counted, growth) for writer, growth in growths)
 
     @property
     def error(self) -> float | None:
@@ -98,7 +76,8 @@ class CountedServer:
     @property
     def why_blank(self) -> Sequence[str]:
         """Return each layer that was not counted, with the reason."""
-        reasons = {layer: why for cell in self.cells for each in cell.trials for layer, why in each.why_blank.items()}
+        trials = [trial for cell in self.cells for trial in cell.configuration.trials]
+        reasons = {layer: why for each in trials for layer, why in each.why_blank.items()}
         return [f"{layer}: {why}" for layer, why in reasons.items()]
 
 
@@ -112,10 +91,23 @@ def counted_servers(run: Run) -> list[CountedServer]:
 
 def _counted_server(name: str, found: Sequence[Configuration]) -> CountedServer:
     first: InflationTrial = found[0].results[0].trial
-    growths = [each.trial.growth(each.step.threads) for of in found for each in of.results]
-    counted = what_is_counted(first.log_writer, growths)
+    counted = what_is_counted(first.log_writer, [growth for each in found for growth in _growths(each)])
     label = server_label(name, first.version)
-    return CountedServer(label, first.log_writer, counted, [MeasuredCell(each, counted) for each in found])
+    return CountedServer(label, first.log_writer, counted, [_measured_cell(each, counted) for each in found])
+
+
+def _growths(configuration: Configuration) -> list[CounterGrowth]:
+    return [each.trial.growth(each.step.threads) for each in configuration.results]
+
+
+def _measured_cell(configuration: Configuration, counted: Counted | None) -> MeasuredCell:
+    ratio, r = (statistics.median(configuration.values(name)) for name in ("ratio", "lsn_per_log_write"))
+    device = median_of_known(configuration.values("device_ratio"))
+    if counted is None:
+        return MeasuredCell(configuration, ratio, r, device, None)
+    growths = zip(configuration.trials, _growths(configuration), strict=True)
+    model = statistics.median(predicted(trial.log_writer, counted, growth) for trial, growth in growths)
+    return MeasuredCell(configuration, ratio, r, device, model)
 
 
 def report(run: Run) -> Report:

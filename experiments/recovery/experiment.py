@@ -11,9 +11,8 @@ from typing_extensions import override
 
 from redolab.crash.bench.crash_experiment import CrashExperiment
 from redolab.crash.bench.crash_plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
-from redolab.crash.bench.factors import CrashFactors, check_log_sizes, kind_of_crash, workload_name
+from redolab.crash.bench.factors import CrashFactors, check_log_sizes, kind_of_crash, storages_factor, workload_name
 from redolab.crash.records.kill_rule import KillRule, Uniform
-from redolab.disks.catalogue import storage_name
 from redolab.errorlog.watch import STUCK_AFTER
 from redolab.errors import InvalidInput
 from redolab.runs.experiment import CheckCell
@@ -31,11 +30,11 @@ if TYPE_CHECKING:
 _FOLLOWED = 60.0
 """Seconds for which clients of TPC-C are followed, unless WARMUP says otherwise."""
 _CHECK_LOG = 64 * MIB
-_OF_RECOVERIES = {
+_OPEN_WITH_IMAGE = {
     *("image", "storage", "pool", "settings", "warmup", "stuck_after", "follow", "check_disks", "repeat"),
     *("seed", "plan", "resume", "beside_others", "machine", "provider"),
 }
-"""Names of the factors that can be chosen of more recoveries from a kept crash image."""
+"""Names of the factors that a kept crash image does not decide."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,11 +47,7 @@ class Factors(CrashFactors):
         server_names,
         "mariadb-10.11",
     )
-    storage: tuple[str, ...] = factor(
-        "Storage profiles to recover on ('redolab storage list'), or folders as in /mnt/fast, with commas.",
-        several(storage_name),
-        "local",
-    )
+    storage: tuple[str, ...] = storages_factor()
     pool: tuple[int, ...] | None = factor(
         "Buffer pool sizes to recover with, with commas (default: one that holds the tables, and a quarter of the log).",
         several(parse_size),
@@ -169,29 +164,29 @@ class Factors(CrashFactors):
 
     @override
     def in_words(self) -> dict[str, str]:
-        """Return what was asked; so that it can be read again, the lab's own settings have their name."""
-        asked = {**super().in_words(), "settings": words(tuple(each or NONE for each in self.settings))}
-        return {name: text for name, text in asked.items() if name not in self._decided()}
+        """Return the chosen factors as text; the lab's own settings have their name, so that it can be read again."""
+        chosen = {**super().in_words(), "settings": words(tuple(each or NONE for each in self.settings))}
+        return {name: text for name, text in chosen.items() if name not in self._decided()}
 
     def _decided(self) -> set[str]:
         """Return the names of the factors that a kept crash image decides."""
         if self.image is None:
             return set()
-        return {each.name for each in factors_of(Factors)} - _OF_RECOVERIES - (self.given & {"server"})
+        return {each.name for each in factors_of(Factors)} - _OPEN_WITH_IMAGE - (self.given & {"server"})
 
 
-def _check_cell(asked: Any) -> Factors:
+def _check_cell(factors: Any) -> Factors:
     """Return one small crash of the run's first server and three recoveries of it, the same on every machine."""
     return Factors(
         log_size=(_CHECK_LOG,),
-        server=asked.server[:1],
+        server=factors.server[:1],
         pool=(default_pool(default_dataset(_CHECK_LOG)),),
         repeat=3,
         seed=1,
-        keep=asked.keep,
-        new_crash=asked.new_crash,
+        keep=factors.keep,
+        new_crash=factors.new_crash,
         check_disks=False,
-        beside_others=asked.beside_others,
+        beside_others=factors.beside_others,
     )
 
 
@@ -227,59 +222,53 @@ class Recovery(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
         )
 
 
-def _kept_crashes(name: str, asked: Factors, lab: Lab) -> Sequence[PlannedCrash]:
+def _kept_crashes(name: str, factors: Factors, lab: Lab) -> Sequence[PlannedCrash]:
     """Return a kept crash image for each server that is to recover it. Raises `LabError`."""
     from redolab.crash.image_store import ImageStore, check_format
 
     image = ImageStore(lab.home).get(name)
-    servers = asked.server if "server" in asked.given else (image.spec.dataset.server,)
+    servers = factors.server if "server" in factors.given else (image.spec.dataset.server,)
     for server in servers:
         check_format(image, server, server_catalogue().get(server).dialect())
         lab.server(server)
     return [PlannedCrash(server=server, spec=image.spec, image=name) for server in servers]
 
 
-def _crashes(asked: Factors, lab: Lab) -> Sequence[PlannedCrash]:
+def _crashes(factors: Factors, lab: Lab) -> Sequence[PlannedCrash]:
     """Return the crashes that are to be made, each with the largest log its server takes. Raises `LabError`."""
-    from redolab.crash.bench.checks import check_memory
-    from redolab.crash.wanted import WantedCrash, crash_spec
-    from redolab.workloads.catalogue import workload_catalogue
+    from redolab.crash.bench.planning import planned_crashes
+    from redolab.crash.wanted import WantedCrash
 
     wanted = [
         WantedCrash(
             log_size=log_size,
-            dataset=asked.dataset,
-            workload=asked.workload,
-            warehouses=asked.warehouses,
-            threads=asked.connections or asked.threads,
-            think_time=asked.think_time,
-            pool_dump=any(asked.pool_dump),
-            kill=asked.rule(),
+            dataset=factors.dataset,
+            workload=factors.workload,
+            warehouses=factors.warehouses,
+            threads=factors.connections or factors.threads,
+            think_time=factors.think_time,
+            pool_dump=any(factors.pool_dump),
+            kill=factors.rule(),
             crash=crash,
-            open_transaction_rows=asked.open_transaction,
-            trx_commit=asked.trx_commit,
-            binary_log=asked.binary_log,
+            open_transaction_rows=factors.open_transaction,
+            trx_commit=factors.trx_commit,
+            binary_log=factors.binary_log,
             number=number,
         )
-        for log_size, crash, number in itertools.product(asked.log_size, asked.crash, range(1, asked.crashes + 1))
+        for log_size, crash, number in itertools.product(factors.log_size, factors.crash, range(1, factors.crashes + 1))
     ]
-    check_memory(wanted, asked.pool or ())
-    workload_catalogue().get(asked.workload).require(lab)
-    every = itertools.product(asked.server, wanted)
     # All logs beyond a server's largest are one crash.
-    return list(
-        dict.fromkeys(PlannedCrash(server=name, spec=crash_spec(lab.server(name), each)) for name, each in every)
-    )
+    return list(dict.fromkeys(planned_crashes(lab, itertools.product(factors.server, wanted), factors.pool or ())))
 
 
-def _recoveries(asked: Factors, spec: CrashSpec) -> Sequence[PlannedRecovery]:
+def _recoveries(factors: Factors, spec: CrashSpec) -> Sequence[PlannedRecovery]:
     """Return the recoveries of a crash."""
     from redolab.crash.bench.planning import usual_pools
 
     return [
         PlannedRecovery(storage=storage, pool=pool, settings="+".join(filter(None, (settings, loaded))))
-        for storage in asked.storage
-        for pool in asked.pool or usual_pools(spec)
-        for settings in asked.settings
-        for loaded in (LOADS_POOL if dump else "" for dump in asked.pool_dump)
+        for storage in factors.storage
+        for pool in factors.pool or usual_pools(spec)
+        for settings in factors.settings
+        for loaded in (LOADS_POOL if dump else "" for dump in factors.pool_dump)
     ]

@@ -18,7 +18,7 @@ from redolab.crash.records.recovery import BACK, DISTURBED_SHARE, WINDOW, Outcom
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import median_of_known
 from redolab.report.numbers import NONE, median_with_range, noun, number, span
-from redolab.report.plots import LIMIT, MODEL, WIDTH, head, plt, save
+from redolab.report.plots import COLOURS, LIMIT, MODEL, WIDTH, head, plt, save
 from redolab.report.table import Column, ReportTable
 from redolab.results.alike import Keyed, keyed_recoveries
 from redolab.results.comparable import comparable
@@ -46,21 +46,20 @@ Row: TypeAlias = Mapping[str, Any]
 """A configuration: its recovery nearest to the median, and what all its recoveries say (`configurations`)."""
 _DISTURBED = "*"
 _RANGED = ("scan", "apply", "open")
-_NOT_ALONE = 0.1
-"""Share of a CPU: above it a reader is told what watching took the lab."""
+_LAB_IS_BUSY = 0.1
+"""Share of a CPU above which a remark says how much the lab's watching took."""
 _FEW_CPUS = 2
 # Light to dark, so that they differ in grey too; Okabe and Ito's colours for the colour-blind.
-_AROUND = ("start, discover, open, accept", "#BBBBBB")
+_OTHER = ("start, discover, open, accept", "#BBBBBB")
 _PARTS = {
-    **dict.fromkeys(("start", "discover", "open", "accept"), _AROUND),
+    **dict.fromkeys(("start", "discover", "open", "accept"), _OTHER),
     "scan": ("scan", "#56B4E9"),
-    "untold": ("not timed by the log", "#7A9CC6"),
+    "untimed": ("not timed by the log", "#7A9CC6"),
     "apply": ("apply", "#0072B2"),
     "rollback": ("rollback after the recovery", "#FFFFFF"),
     "warm": ("clients below 90 %", "#F0E442"),
 }
 """Phase → its name in the legend, and its colour."""
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 
 
 def report(run: Run) -> Report:
@@ -131,7 +130,7 @@ def answer(rows: Sequence[Row]) -> str:
     longest = max(measured, key=lambda row: statistics.median(row["ready"]))
     medians = span([statistics.median(row["ready"]) for row in measured], 1)
     machines = len({row["machine"] for row in rows})
-    which = told_apart(rows, {})[0][rows.index(longest)]
+    which = names_and_shared(rows, {})[0][rows.index(longest)]
     where = f" on {machines} machines, which do not compare" if machines > 1 else f", longest with {which}"
     labels, logs = {row["label"] for row in rows}, {row["log_size_bytes"] for row in rows}
     subject = f"{labels.pop()}: recovery" if len(labels) == 1 else "Recovery"
@@ -143,7 +142,7 @@ def recoveries_table(rows: Sequence[Row], recoveries: pl.DataFrame, off: Off) ->
     """Return a row for each configuration: recovery time with its range and n, what it consists of, and marks that warn."""
     with_clients = [row for row in rows if row["backs"]]
     columns = [
-        *_which(rows, off),
+        *_identity_columns(rows, off),
         Column[Row]("redo", _redo, right=True, shared="{} of redo at the crash".format),
         _count("dirty pages", "dirty_pages", shared="{} dirty pages".format, spare=True),
         Column[Row]("recovery, s", _recovery, right=True),
@@ -176,7 +175,7 @@ def recoveries_table(rows: Sequence[Row], recoveries: pl.DataFrame, off: Off) ->
 def phases_table(rows: Sequence[Row], off: Off) -> ReportTable:
     """Return every phase of each configuration, with the reasons of those that are blank."""
     columns = [
-        *_which(rows, off),
+        *_identity_columns(rows, off),
         Column[Row]("redo (last sample)", _redo_and_age, right=True),
         Column[Row]("dirty pages (undo up to)", _dirty, right=True),
         _count("pages read", "pages_read"),
@@ -189,17 +188,17 @@ def phases_table(rows: Sequence[Row], off: Off) -> ReportTable:
         "Seconds of the recovery nearest to the median. redo: its end LSN less its checkpoint LSN; in brackets the checkpoint age in "
         "the last sample before the crash. docs/recovery.md has every column."
     ]
-    for row, name in zip(rows, told_apart(rows, off)[0], strict=True):
+    for row, name in zip(rows, names_and_shared(rows, off)[0], strict=True):
         blank = f"blank: {row['why_blank']}" if row["why_blank"] else ""
-        if said := "; ".join(filter(None, (blank, row["log_notes"]))):
-            notes.append(f"{name or row['label']}: {said}.")
+        if remark := "; ".join(filter(None, (blank, row["log_notes"]))):
+            notes.append(f"{name or row['label']}: {remark}.")
     return ReportTable.of("Phases", rows, columns, notes)
 
 
 def usage_table(rows: Sequence[Row], off: Off) -> ReportTable:
     """Return what disk and CPUs did in each configuration."""
     columns = [
-        *_which(rows, off),
+        *_identity_columns(rows, off),
         _seconds("ready", "recovery, s"),
         Column[Row]("bound by", lambda row: row["bound"] or NONE),
         _seconds("cpu", "CPU, s"),
@@ -224,8 +223,8 @@ def usage_table(rows: Sequence[Row], off: Off) -> ReportTable:
     return ReportTable.of("Limits", rows, columns, notes)
 
 
-def _which(rows: Sequence[Row], off: Off) -> list[Column[Row]]:
-    """Return the columns that tell a configuration from others."""
+def _identity_columns(rows: Sequence[Row], off: Off) -> list[Column[Row]]:
+    """Return the columns that identify a configuration."""
     machines, settings, kinds = ({row[name] for row in rows} for name in ("machine", "settings", "crash_kind"))
     return [
         *([Column[Row]("machine", lambda row: row["machine"])] if len(machines) > 1 else []),
@@ -238,13 +237,13 @@ def _which(rows: Sequence[Row], off: Off) -> list[Column[Row]]:
     ]
 
 
-def told_apart(rows: Sequence[Row], off: Off) -> tuple[list[str], str]:
-    """Return what tells each configuration from the others, and what all of them share."""
-    columns = _which(rows, off)
+def names_and_shared(rows: Sequence[Row], off: Off) -> tuple[list[str], str]:
+    """Return a name for each configuration, of the cells that differ, and the cells that all of them share."""
+    columns = _identity_columns(rows, off)
     cells = [[f"{column.heading} " * column.right + column.cell(row) for column in columns] for row in rows]
     varies = [len(set(of_column)) > 1 for of_column in zip(*cells, strict=True)]
-    names = [", ".join(cell for cell, own in zip(line, varies, strict=True) if own and cell) for line in cells]
-    shared = [cell for cell, own in zip(cells[0], varies, strict=True) if not own and cell] if cells else []
+    names = [", ".join(filter(None, itertools.compress(line, varies))) for line in cells]
+    shared = [cell for line in cells[:1] for cell, differs in zip(line, varies, strict=True) if cell and not differs]
     return names, ", ".join(shared)
 
 
@@ -280,18 +279,18 @@ def _dirty(row: Row) -> str:
 
 def _recovery(row: Row) -> str:
     """Return words as in `12.10 (11.90–12.80)*, STUCK at 50 % of apply (2 of 5)`."""
-    took = median_with_range(row["ready"]) + _DISTURBED * bool(row["disturbances"]) if row["n"] else ""
-    return ", ".join(filter(None, (took, went_wrong(row))))
+    seconds = median_with_range(row["ready"]) + _DISTURBED * bool(row["disturbances"]) if row["n"] else ""
+    return ", ".join(filter(None, (seconds, went_wrong(row))))
 
 
 def went_wrong(row: Row) -> str:
     """Return words as in `1 WRONG, STUCK at 50 % of apply (2 of 5)`; empty if nothing went wrong."""
-    said = [f"{row['wrong']} WRONG"] if row["wrong"] else []
+    problems = [f"{row['wrong']} WRONG"] if row["wrong"] else []
     ended = [each for each in zip(row["outcomes"], row["ends"], strict=True) if each[0] != Outcome.READY]
     for outcome, times in Counter(outcome for outcome, _ in ended).items():
         where = ", ".join(dict.fromkeys(end for each, end in ended if each == outcome and end))
-        said.append(f"{outcome.upper()}{where and f' at {where}'} ({times} of {row['of']})")
-    return ", ".join(said)
+        problems.append(f"{outcome.upper()}{where and f' at {where}'} ({times} of {row['of']})")
+    return ", ".join(problems)
 
 
 def _n(row: Row) -> str:
@@ -299,7 +298,7 @@ def _n(row: Row) -> str:
 
 
 def _other(row: Row) -> str:
-    """Return all before ready but scan and apply; a dash where these are not told apart."""
+    """Return the time to ready without scan and apply; a dash where the log does not time these."""
     if None in (row["ready_s"], row["scan_s"], row["apply_s"]):
         return NONE
     return number(row["ready_s"] - row["scan_s"] - row["apply_s"])
@@ -339,7 +338,7 @@ def _remarks(rows: Sequence[Row], recoveries: pl.DataFrame, off: Off) -> list[st
     every = recoveries.to_dicts()
     known = workload_catalogue().names()
     workloads = [name for name in dict.fromkeys(each["workload"] for each in every) if name in known]
-    said = [
+    remarks = [
         *(
             f"{each['image']} was killed when {each['why_killed']}."
             for each in every
@@ -349,17 +348,17 @@ def _remarks(rows: Sequence[Row], recoveries: pl.DataFrame, off: Off) -> list[st
         *storage_remarks([_use(row) for row in rows], off),
     ]
     ready = [each for each in every if each["ready_s"]]
-    # Runs of before the lab noted its own CPU time.
-    unwatched = [each["version"] for each in ready if each["lab_cpu_s"] is None and each["cores"] <= _FEW_CPUS]
-    if "mariadb" in map(family_of, unwatched):
-        said.append("The lab's own watching then made MariaDB's recoveries on two CPUs 13 to 14 % longer.")
-    if (busy := max(((each["lab_cpu_s"] or 0.0) / each["ready_s"] for each in ready), default=0.0)) > _NOT_ALONE:
-        said.append(f"Watching took the lab up to {busy:.2f} of a CPU.")
+    # Runs made before the lab recorded its own CPU time.
+    unrecorded = [each["version"] for each in ready if each["lab_cpu_s"] is None and each["cores"] <= _FEW_CPUS]
+    if "mariadb" in map(family_of, unrecorded):
+        remarks.append("The lab's own watching then made MariaDB's recoveries on two CPUs 13 to 14 % longer.")
+    if (busy := max(((each["lab_cpu_s"] or 0.0) / each["ready_s"] for each in ready), default=0.0)) > _LAB_IS_BUSY:
+        remarks.append(f"Watching took the lab up to {busy:.2f} of a CPU.")
     if not all(each["cache_dropped"] for each in every):
-        said.append(
+        remarks.append(
             "The page cache was not dropped before the recoveries (no root): part of the files came from memory."
         )
-    return list(dict.fromkeys(said))
+    return list(dict.fromkeys(remarks))
 
 
 def _plots(run: Run, rows: Sequence[Row], off: Off) -> list[Plot]:
@@ -381,7 +380,7 @@ def _plots(run: Run, rows: Sequence[Row], off: Off) -> list[Plot]:
 
 def plot_phases(folder: Path, rows: Sequence[Row], off: Off, title: str, stem: str = "phases") -> None:
     """Draw the phases of each configuration as one bar, with the range of its recoveries: `STEM.svg`, `.png`."""
-    names, shared = told_apart(rows, off)
+    names, shared = names_and_shared(rows, off)
     figure, axes = plt.subplots(figsize=(WIDTH, 1.9 + 0.42 * len(rows)), layout="constrained")
     labels: set[str] = set()
     furthest = 0.0
@@ -404,7 +403,7 @@ def plot_phases(folder: Path, rows: Sequence[Row], off: Off, title: str, stem: s
             color=LIMIT if went_wrong(row) else "black",
         )  # fmt: skip
         furthest = max(furthest, end)
-    # Of servers that gave up at once nothing has a length.
+    # The bars of servers that gave up at once have no length.
     axes.set_xlim(0, 1.3 * (furthest or 1.0))
     axes.set_yticks(range(len(rows)), names)
     axes.set_ylim(len(rows) - 0.4, -0.6)
@@ -418,18 +417,18 @@ def bar_segments(row: Row) -> list[tuple[str, float]]:
     """Return the bar of a configuration: (phase, seconds) to ready, one segment for all that the log does not time, and what follows."""
     phases = ("start", "discover", "scan", "apply", "open", "accept")
     is_ready = row["ready_s"] is not None
-    # Of one that was not ready nobody knows how long its process took to start: that is in what is not timed.
+    # How long the process of a server that never was ready took to start is unknown: it is part of the untimed seconds.
     seconds = {phase: row[f"{phase}_s"] for phase in (phases if is_ready else phases[1:])}
     whole = row["ready_s"] if is_ready else row["progress_ended_s"] or 0.0
-    untold = whole - sum(known for known in seconds.values() if known is not None)
-    # What follows the phases that it came through is the phase in which one that was not ready ended.
-    rest = "untold" if is_ready else row["ended_phase"] or "untold"
+    untimed = whole - sum(known for known in seconds.values() if known is not None)
+    # A server that never was ready spent the rest in the phase in which it ended.
+    rest = "untimed" if is_ready else row["ended_phase"] or "untimed"
     segments: list[tuple[str, float]] = []
     for phase, known in seconds.items():
         if known is not None:
             segments.append((phase, known))
-        elif (rest, untold) not in segments:
-            segments.append((rest, untold))
+        elif (rest, untimed) not in segments:
+            segments.append((rest, untimed))
     if row["rollback_s"]:
         segments.append(("rollback", row["rollback_s"]))
     # The clients come back while the server still rolls back.
@@ -445,7 +444,7 @@ def plot_redo(folder: Path, rows: Sequence[Row], stem: str = "redo") -> None:
     unit, unit_name = (GIB, "GiB") if max(row["redo"] for row in known) >= GIB else (MIB, "MiB")
     figure, axes = plt.subplots(figsize=(WIDTH, 5), layout="constrained")
     storages = dict.fromkeys(row["storage"] for row in known)
-    for storage, marker, colour in zip(storages, itertools.cycle("osD^vP*Xh<>"), itertools.cycle(_COLOURS)):
+    for storage, marker, colour in zip(storages, itertools.cycle("osD^vP*Xh<>"), itertools.cycle(COLOURS)):
         points = [(row["redo"] / unit, each) for row in known if row["storage"] == storage for each in row["ready"]]
         axes.plot(*zip(*points, strict=True), marker, color=colour, alpha=0.7, label=storage)
     axes.set_yscale("log")
@@ -454,7 +453,7 @@ def plot_redo(folder: Path, rows: Sequence[Row], stem: str = "redo") -> None:
     axes.set_xlim(0, 1.05 * max(row["redo"] for row in known) / unit)
     axes.set_xlabel(f"redo read by recovery, {unit_name}")
     axes.set_ylabel("recovery, s (a mark for each)")
-    head(figure, "Recovery time by the redo that a recovery read", told_apart(rows, {})[1])
+    head(figure, "Recovery time by the redo that a recovery read", names_and_shared(rows, {})[1])
     figure.legend(loc="outside lower center", ncols=4, fontsize="small", frameon=False)
     save(figure, folder / stem)
 
@@ -462,9 +461,9 @@ def plot_redo(folder: Path, rows: Sequence[Row], stem: str = "redo") -> None:
 def plot_clients(folder: Path, series: Sequence[tuple[Row, Sequence[WorkloadMoment]]], stem: str = "clients") -> None:
     """Draw commits a second from the start of the server, as a share of the mean before the crash: `STEM.svg`, `.png`."""
     rows = [row for row, _ in series]
-    names, shared = told_apart(rows, {})
+    names, shared = names_and_shared(rows, {})
     figure, axes = plt.subplots(figsize=(WIDTH, 4.5), layout="constrained")
-    for (row, moments), name, colour in zip(series, names, itertools.cycle(_COLOURS)):
+    for (row, moments), name, colour in zip(series, names, itertools.cycle(COLOURS)):
         points, before = smoothed(moments), row["commits_before_per_s"] or 1.0
         axes.plot(
             [at for at, _ in points],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from typing_extensions import override
 
-from redolab.crash.bench.factors import several_storages
+from redolab.crash.bench.factors import several_storages, tables_size, workload_name
 from redolab.crash.bench.storage_experiment import StorageConditions, StorageExperiment
 from redolab.disks.catalogue import storage_profile
 from redolab.disks.file_systems import AS_IS
@@ -19,7 +19,7 @@ from redolab.errors import InvalidInput
 from redolab.results.turns import Resize, ResizingTrial, Turn
 from redolab.runs.bench import GroupContext, StepContext
 from redolab.runs.experiment import Noun
-from redolab.runs.factors import one_of, several, whole_number
+from redolab.runs.factors import several, whole_number
 from redolab.runs.needs import Needs
 from redolab.runs.options import Option
 from redolab.runs.plan import PlannedGroup, PlannedStep
@@ -32,7 +32,6 @@ from redolab.units import GIB, MIB, format_duration, format_size, parse_duration
 
 if TYPE_CHECKING:
     from redolab.crash.bench.watched_load import WatchedLoad
-    from redolab.workloads.contract import Workload
 
 _SHORTEST = 5.0
 _COMPARED = 2
@@ -40,12 +39,6 @@ _GROWN_A_SECOND = 4 * MIB
 """Fastest growth seen of TPC-C's tables and undo logs, in bytes a second."""
 _FILE_SYSTEM = "xfs"
 """File system of a modelled disk."""
-
-
-def _workloads() -> list[str]:
-    from redolab.workloads.catalogue import workload_catalogue
-
-    return workload_catalogue().names()
 
 
 class Load(PlannedGroup, frozen=True, kw_only=True):
@@ -56,7 +49,7 @@ class Load(PlannedGroup, frozen=True, kw_only=True):
         Option("Servers that resize their redo log while they run, with commas.", server_names, "mysql-9,mariadb-11.8"),
     ]
     storage: Annotated[str, several_storages("local")]
-    workload: Annotated[str, Option("The load.", one_of("workload", _workloads), "tpcc", single=True)]
+    workload: Annotated[str, Option("The load.", workload_name, "tpcc", single=True)]
     connections: Annotated[int, Option("Clients, each with a connection.", whole_number(1, 1024), "8", single=True)]
     trx_commit: Annotated[int, Option("innodb_flush_log_at_trx_commit.", whole_number(0, 2), "1", single=True)]
     tables_bytes: Annotated[
@@ -152,11 +145,7 @@ class Resizing(StorageExperiment[Load, Block, Conditions, "WatchedLoad", Resizin
             for number in range(1, factors.repeat + 1)
             for first, other in [(small, large) if number % 2 else (large, small)]
         ]
-        tables = _workload(factors.workload).bytes_per_warehouse
-        if tables is None or factors.warehouses is None:
-            tables = factors.dataset or large * 11 // 10
-        else:
-            tables *= factors.warehouses
+        tables = tables_size(factors.workload, factors.warehouses, factors.dataset, large)
         loads = [
             Load(
                 server=server,
@@ -175,7 +164,7 @@ class Resizing(StorageExperiment[Load, Block, Conditions, "WatchedLoad", Resizin
     @override
     def rows(cls, run: Run) -> Rows:
         """Return a row for each turn."""
-        return [(each.record, turn_row(each, turn)) for each in cls.results(run) for turn in each.trial.turns]
+        return [(each.record, _turn_row(each, turn)) for each in cls.results(run) for turn in each.trial.turns]
 
     @override
     def needs(self, positions: Sequence[int], missing: Sequence[int]) -> Needs:
@@ -201,9 +190,10 @@ class Resizing(StorageExperiment[Load, Block, Conditions, "WatchedLoad", Resizin
         from redolab.crash.bench.watched_load import WatchedLoad
         from redolab.crash.dataset import make_tables
         from redolab.servers.dialects import InstanceRequest, Purpose
+        from redolab.workloads.catalogue import workload_catalogue
         from redolab.workloads.data import Clients
 
-        server, workload = self.lab.server(group.server), _workload(group.workload)
+        server, workload = self.lab.server(group.server), workload_catalogue().get(group.workload)
         tables = make_tables(self.lab, server, workload, group.tables_bytes)
         request = InstanceRequest(
             purpose=Purpose.PRODUCTION,
@@ -266,12 +256,6 @@ class Resizing(StorageExperiment[Load, Block, Conditions, "WatchedLoad", Resizin
         return self._tables_size + min(self.conditions.log_sizes) + round(loaded_s * _GROWN_A_SECOND) + GIB
 
 
-def _workload(name: str) -> Workload:
-    from redolab.workloads.catalogue import workload_catalogue
-
-    return workload_catalogue().get(name)
-
-
 def _check(factors: Any) -> None:
     """Raise `InvalidInput` for factors that cannot be measured."""
     from redolab.crash.bench.checks import check_load, check_pool
@@ -302,7 +286,7 @@ def _check(factors: Any) -> None:
             raise InvalidInput(f"a load of an hour does not fit into memory ({name})", "choose a disk")
 
 
-def turn_row(result: Result[Load, Block, ResizingTrial], turn: Turn) -> dict[str, object]:
+def _turn_row(result: Result[Load, Block, ResizingTrial], turn: Turn) -> dict[str, object]:
     """Return a turn with all its figures (docs/run-data.md)."""
     row = {**msgspec.structs.asdict(result.group), "version": result.trial.version, **msgspec.structs.asdict(turn)}
     row["notpm" if result.trial.counts_new_orders else "commits_per_second"] = row.pop("rate")

@@ -104,6 +104,6 @@ def _resize(load: WatchedLoad, size: int) -> Future[float]:
 
 def _size_in_force(load: WatchedLoad) -> int:
     """Return the current size of the server's redo log in bytes."""
-    said = load.started.named_values("SHOW GLOBAL VARIABLES LIKE 'innodb%log%'")
-    said |= load.started.named_values(f"SHOW GLOBAL STATUS LIKE '{CAPACITY_IN_FORCE}'")
-    return load.started.instance.server.dialect.log_size(said)
+    values = load.started.named_values("SHOW GLOBAL VARIABLES LIKE 'innodb%log%'")
+    values |= load.started.named_values(f"SHOW GLOBAL STATUS LIKE '{CAPACITY_IN_FORCE}'")
+    return load.started.instance.server.dialect.log_size(values)

@@ -26,7 +26,7 @@ from redolab.runs.store import Run
 from redolab.runs.trial_results import Result
 from redolab.units import format_duration, format_size
 
-from .experiment import Block, Load, Resizing, turn_row
+from .experiment import Block, Load, Resizing
 
 _FROM, _TO = -10, 30
 """Seconds before and after the statement."""
@@ -87,7 +87,7 @@ def report(run: Run) -> Report:
         answer=answer(found),
         tables=[turns_table(found, seconds, _BRIEFLY), *([changes_table(changes)] if changes else [])],
         details=[turns_table(found, seconds, list(quantities_of(Turn)))],
-        rows={"table": [turn_row(each, turn) for of in found for each in of.results for turn in each.trial.turns]},
+        rows={"table": [row for _, row in Resizing.rows(run)]},
         plots=[Plot("changes", partial(plot_changes, found=found))] if changes else [],
     )
 

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from redolab.crash.bench.crash_experiment import CrashExperiment
 from redolab.crash.bench.crash_plan import CrashConditions, PlannedCrash, PlannedRecovery
-from redolab.crash.bench.factors import CrashFactors, check_log_sizes, crash_factor
+from redolab.crash.bench.factors import CrashFactors, check_log_sizes, crash_factor, tables_size
 from redolab.crash.records.kill_rule import KillRule
 from redolab.disks.catalogue import storage_name
 from redolab.errors import InvalidInput
@@ -76,9 +76,8 @@ class Factors(CrashFactors):
     def baselines(self, number: int) -> Baselines:
         """Return the baselines of a block."""
         from redolab.crash.wanted import WantedCrash
-        from redolab.workloads.catalogue import workload_catalogue
 
-        tables = self.warehouses * (workload_catalogue().get(TPCC).bytes_per_warehouse or 0)
+        tables = tables_size(TPCC, self.warehouses)
         tpcc = WantedCrash(
             log_size=self.log_size,
             dataset=tables,
@@ -126,7 +125,6 @@ class Settings(CrashExperiment[Factors, PlannedChange, PlannedRecovery]):
 
     question = "Which settings matter here, each changed alone?"
     group_noun = Noun("load", "loads")
-    step_noun = Noun("recovery", "recoveries")
 
     @classmethod
     @override

@@ -40,7 +40,7 @@ _PAIRS = {
     "log_waits": Quantity("log waits", places=0),
     "load_cpu_share": Quantity("CPUs busy", "%", 0, 100),
 }
-"""Medians of a load that stand beside those of its baseline."""
+"""Medians of a load that the table shows with the baseline's."""
 _SINGLE = {"failed_per_s": Quantity("failed/s", places=1), "load_fillings": Quantity("log filled", places=1)}
 
 

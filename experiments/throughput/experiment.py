@@ -11,9 +11,15 @@ from typing_extensions import override
 
 from redolab.crash.bench.crash_experiment import CrashExperiment
 from redolab.crash.bench.crash_plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
-from redolab.crash.bench.factors import CrashFactors, check_log_sizes, crash_factor, workload_name
+from redolab.crash.bench.factors import (
+    CrashFactors,
+    check_log_sizes,
+    crash_factor,
+    storages_factor,
+    tables_size,
+    workload_name,
+)
 from redolab.crash.records.kill_rule import KillRule, SteadyRule
-from redolab.disks.catalogue import storage_name
 from redolab.errors import InvalidInput
 from redolab.results.rows import load_rows
 from redolab.runs.experiment import Noun
@@ -44,11 +50,7 @@ class Factors(CrashFactors):
 
     log_size: tuple[int, ...] = factor("Redo log sizes, with commas.", several(parse_size), "256M,1G,2G,4G")
     server: tuple[str, ...] = factor("Servers, with commas.", server_names, "mariadb-11.8")
-    storage: tuple[str, ...] = factor(
-        "Storage profiles to be under load and to recover on, or folders as in /mnt/fast, with commas.",
-        several(storage_name),
-        "local",
-    )
+    storage: tuple[str, ...] = storages_factor("to be under load and to recover on")
     settings: tuple[str, ...] = factor(
         "Settings of the server beside those of production, as in innodb_adaptive_flushing=0: + between those that go "
         "together, commas to compare; none is production's own.",
@@ -116,13 +118,8 @@ class Factors(CrashFactors):
         check_warm_up(self.warmup)
 
     def tables(self) -> int:
-        """Return the bytes of the tables: equal for all configurations, and larger than the largest log, which can then fill."""
-        from redolab.workloads.catalogue import workload_catalogue
-
-        per_warehouse = workload_catalogue().get(self.workload).bytes_per_warehouse
-        if self.warehouses is not None and per_warehouse is not None:
-            return self.warehouses * per_warehouse
-        return self.dataset or max(self.log_size) * 11 // 10
+        """Return the bytes of the tables, equal for all configurations."""
+        return tables_size(self.workload, self.warehouses, self.dataset, max(self.log_size))
 
     def rule(self) -> KillRule:
         """Return the rule for the end of a load."""
@@ -141,7 +138,6 @@ class Throughput(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
 
     question = "What throughput does a larger redo log gain, and what does it cost in recovery?"
     group_noun = Noun("load", "loads")
-    step_noun = Noun("recovery", "recoveries")
 
     @classmethod
     @override
@@ -150,22 +146,15 @@ class Throughput(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
 
         A drift of the host then affects all log sizes alike. All configurations share tables, pool and clients.
         """
-        from redolab.crash.bench.checks import check_memory
-        from redolab.crash.wanted import crash_spec
-        from redolab.workloads.catalogue import workload_catalogue
+        from redolab.crash.bench.planning import planned_crashes
 
         loads, filled_up = _loads(factors), _filled_up(factors) if factors.worst_case else []
-        check_memory([crash for crash, _ in (*loads, *filled_up)], [])
-        workload_catalogue().get(factors.workload).require(lab)
-        servers = [lab.server(name) for name in factors.server]
-        blocks = [
-            [
-                (PlannedCrash(server=server.name, spec=crash_spec(server, replace(crash, number=number))), recoveries)
-                for server in servers
-                for crash, recoveries in (*loads, *(filled_up if number == 1 else ()))
-            ]
-            for number in range(1, factors.repeat + 1)
-        ]
+        blocks = []
+        for number in range(1, factors.repeat + 1):
+            crashes = [*loads, *(filled_up if number == 1 else ())]
+            wanted = [(server, replace(crash, number=number)) for server in factors.server for crash, _ in crashes]
+            recoveries = [steps for _, steps in crashes] * len(factors.server)
+            blocks.append(list(zip(planned_crashes(lab, wanted), recoveries, strict=True)))
         conditions = CrashConditions(
             storages=factors.profiles(), new_crash=True, check_disks=factors.check_disks, warm_for=factors.warmup
         )

@@ -126,14 +126,14 @@ def names(series: Sequence[Series]) -> list[str]:
         }
         for one in series
     ]
-    told = [name for name in made[0] if name == "server" or len({each[name] for each in made}) > 1]
-    return [", ".join(each[name] for name in told) for each in made]
+    varied = [name for name in made[0] if name == "server" or len({each[name] for each in made}) > 1]
+    return [", ".join(each[name] for name in varied) for each in made]
 
 
 def sizes_table(series: Sequence[Series], off: Off, widest: int = SCREEN) -> ReportTable:
     """Return a table with a row for each log size: throughput, its evenness, and the costs of a crash."""
     columns = [
-        *_which(series, off),
+        *_identity_columns(series, off),
         Column[LogSize](f"{_units(series)} (95 %)", _rate, right=True),
         Column[LogSize]("gain", lambda row: row.gain.with_interval() if row.gain else NONE, right=True),
         *quantity_columns(LoadFigures, _figures, _STEADINESS, spare=True),
@@ -160,7 +160,7 @@ def sizes_table(series: Sequence[Series], off: Off, widest: int = SCREEN) -> Rep
 def costs_table(series: Sequence[Series], off: Off) -> ReportTable:
     """Return a table of the writes of a transaction, and the use of the machine."""
     columns = [
-        *_which(series, off),
+        *_identity_columns(series, off),
         Column[LogSize]("commits/s", lambda row: number(row.typical.figures.commits.mean, 0), right=True),
         *quantity_columns(LoadFigures, _figures),
         Column[LogSize]("load", lambda row: format_duration(row.typical.image.fill_seconds), right=True),
@@ -173,7 +173,7 @@ def costs_table(series: Sequence[Series], off: Off) -> ReportTable:
     return ReportTable.brief("What a transaction writes", rows, columns, notes, PAGE)
 
 
-def _which(series: Sequence[Series], off: Off) -> list[Column[LogSize]]:
+def _identity_columns(series: Sequence[Series], off: Off) -> list[Column[LogSize]]:
     several_machines = len({one[0].machine for one in series}) > 1
     return [
         *([Column[LogSize]("machine", lambda row: row.machine)] if several_machines else []),

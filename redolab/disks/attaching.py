@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -12,12 +12,12 @@ from redolab.disks.disk_model import built_disk_model, check_fuse
 from redolab.disks.figures import DiskCheck, DiskTarget, StorageRecord
 from redolab.disks.file_systems import AS_IS, MADE_BY
 from redolab.disks.fio import FILE_SIZE, Fio
-from redolab.disks.folder import attached_folder, check_folder
 from redolab.disks.lab_disk import STAGED, LabDisk, ModelledPlace
 from redolab.disks.place import Place
 from redolab.disks.profiles import (
     HOME,
     VOLATILE,
+    Cache,
     FolderStorage,
     ModelledDisk,
     SpinningDisk,
@@ -27,12 +27,13 @@ from redolab.disks.profiles import (
 from redolab.errors import InvalidInput
 from redolab.lab import Lab
 from redolab.machine import copies, files, processes
+from redolab.machine.clean_up_journal import OURS_ELSEWHERE, Journal
 from redolab.machine.description import read_disk
 from redolab.machine.device import BlockDevice
 from redolab.machine.facts import Disk, RequestQueue
 from redolab.machine.processes import Command
 from redolab.progress import Stage
-from redolab.servers.sizes import lab_disk, recovered_copy
+from redolab.servers import sizes
 from redolab.units import GIB, MIB, format_size
 
 DISKS = "storage/disks"
@@ -83,6 +84,28 @@ def check_possible(profiles: Mapping[str, StorageProfile]) -> None:
             profile.parameters()
 
 
+def check_folder(profile: FolderStorage) -> None:
+    """Raise `InvalidInput` for a user's folder that does not exist, or a path that leads out of the lab's folder."""
+    path = Path(profile.path)
+    if not path.is_absolute() and ".." in path.parts:
+        raise InvalidInput(f"the storage {path} leads out of the lab's folder", "give an absolute path")
+    if path.is_absolute() and not path.exists():
+        raise InvalidInput(f"there is no folder {path}", "make it, or mount what is to be there")
+
+
+@contextmanager
+def attached_folder(profile: FolderStorage, lab_folder: Path, journal: Journal) -> Iterator[Path]:
+    """Yield the folder. In a folder of the user's, only a subfolder is used, and removed afterwards."""
+    with ExitStack() as stack:
+        if Path(profile.path).is_absolute():
+            folder = Path(profile.path) / OURS_ELSEWHERE
+            stack.enter_context(journal.using(folder, f"the folder {folder}"))
+        else:
+            folder = lab_folder / profile.path
+        files.make_folder(folder)
+        yield folder
+
+
 @dataclass(frozen=True, slots=True)
 class Contents:
     """A data directory of which copies are made on storages."""
@@ -109,25 +132,20 @@ class Storages(AbstractContextManager["Storages"]):
             for _, made in self._disks.values():
                 all_made.push(made)
 
-    @contextmanager
-    def attached(self, name: str, contents: Contents, *, to_be_cut: bool = False) -> Iterator[Place]:
+    def attached(self, name: str, contents: Contents, *, to_be_cut: bool = False) -> AbstractContextManager[Place]:
         """Attach a storage for the block, with a copy of the contents if the storage is modelled.
 
         With `to_be_cut` the storage is a disk model in any case, and must have passed `check_can_be_cut`. For the
         lab's own disk the model has no limits and a volatile cache. Raises `LabError`.
         """
         profile = self._profiles.get(name)
+        if isinstance(profile, ModelledDisk):
+            return self._modelled(self._staged(contents), name, profile, profile.cache if to_be_cut else None)
         if to_be_cut:
-            with self._to_be_cut(self._staged(contents), name, profile) as cut:
-                yield cut
-        elif isinstance(profile, ModelledDisk):
-            disk = self._staged(contents)
-            with self._modelled(disk, name, profile) as modelled:
-                yield modelled
-        else:
-            assert profile is not None
-            with self._plain(name, profile, recovered_copy(contents.size) + GIB) as place:
-                yield place
+            program = built_disk_model(self._lab)
+            return self._staged(contents).modelled(name, program, _UNLIMITED, RequestQueue(), 0, VOLATILE)
+        assert profile is not None
+        return self._plain(name, profile, sizes.recovered_copy(contents.size) + GIB)
 
     @contextmanager
     def empty(self, name: str, size: int, file_system: str) -> Iterator[Place]:
@@ -137,24 +155,21 @@ class Storages(AbstractContextManager["Storages"]):
         Raises `LabError`.
         """
         profile = self._profiles[name]
-        if file_system == AS_IS:
-            assert isinstance(profile, FolderStorage)
-            with self._plain(name, profile, size) as place:
-                yield place
-            return
-        made_by = MADE_BY[file_system]
-        disk_name = f"{name.strip('/').replace('/', '-')}-{file_system}"
+        under = self._lab.folder / DISKS
         with ExitStack() as stack:
+            if not isinstance(profile, ModelledDisk):
+                place = stack.enter_context(self._plain(name, profile, size))
+                if file_system == AS_IS:
+                    yield place
+                    return
+                under = place.folder
+            folder = under / f"{name.strip('/').replace('/', '-')}-{file_system}"
+            disk = stack.enter_context(LabDisk.made(self._lab.journal, folder, size, MADE_BY[file_system]))
             if isinstance(profile, ModelledDisk):
-                folder = self._lab.folder / DISKS / disk_name
-                disk = stack.enter_context(LabDisk.made(self._lab.journal, folder, size, made_by))
                 yield stack.enter_context(self._modelled(disk, name, profile))
-                return
-            assert isinstance(profile, FolderStorage)
-            under = stack.enter_context(attached_folder(profile, self._lab.folder, self._lab.journal))
-            disk = stack.enter_context(LabDisk.made(self._lab.journal, under / disk_name, size, made_by))
-            mounted_at = stack.enter_context(disk.natively())
-            yield Place(name=name, folder=mounted_at, device=BlockDevice.under(mounted_at))
+            else:
+                mounted_at = stack.enter_context(disk.natively())
+                yield Place(name=name, folder=mounted_at, device=BlockDevice.under(mounted_at))
 
     def prepare(self, name: str, contents: Contents | None) -> None:
         """Make the slow preparations for `attached`, once for each contents; without contents, only the common part.
@@ -187,29 +202,28 @@ class Storages(AbstractContextManager["Storages"]):
                 continue
             if not Path(profile.path).exists():
                 continue
-            was, lies_on = record.lies_on, self.lies_on(record.storage)
-            if was and lies_on and (was.file_system, was.size) != (lies_on.file_system, lies_on.size):
+            recorded, lies_on = record.lies_on, self.lies_on(record.storage)
+            if recorded and lies_on and (recorded.file_system, recorded.size) != (lies_on.file_system, lies_on.size):
                 raise InvalidInput(
-                    f"{record.storage} lies on {_disk_in_words(lies_on)}, and lay on {_disk_in_words(was)} before",
+                    f"{record.storage} lies on {_disk_in_words(lies_on)}, and lay on {_disk_in_words(recorded)} before",
                     "mount there what was mounted, or start a new run",
                 )
 
     def release(self, name: str) -> None:
         """Remove the copy of contents that nobody needs any more."""
-        kept = self._disks.pop(name, None)
-        if kept is not None:
-            kept[1].close()
+        if name in self._disks:
+            _, made = self._disks.pop(name)
+            made.close()
 
     def disk_checks(self, names: Sequence[str]) -> Iterator[DiskCheck]:
         """Measure these storages with fio, one after the other; yield targets and results. Raises `LabError`."""
         if not names:
             return
         fio = self._fio()
-        with ExitStack() as stack:
-            disk = None
-            if any(isinstance(self._profiles[name], ModelledDisk) for name in names):
-                disk = self._check_disk(stack, fio)
-                self._calibrate(disk, fio)
+        lab_disk: AbstractContextManager[LabDisk | None] = nullcontext()
+        if any(isinstance(self._profiles[name], ModelledDisk) for name in names):
+            lab_disk = self._calibrated_disk(fio)
+        with lab_disk as disk:
             for name in names:
                 profile = self._profiles[name]
                 with self._lab.progress.stage(f"checking the storage {name} with fio", "fio") as stage:
@@ -240,39 +254,30 @@ class Storages(AbstractContextManager["Storages"]):
         scheduler = None if place.device is None else place.device.scheduler()
         return DiskCheck(storage=name, about=profile.about, scheduler=scheduler, asked=DiskTarget(), got=got)
 
-    def _modelled(self, disk: LabDisk, name: str, profile: ModelledDisk) -> AbstractContextManager[ModelledPlace]:
-        overhead = self._overhead()
-        return disk.modelled(name, built_disk_model(self._lab), profile.parameters(), profile.request_queue(), overhead)
-
-    def _to_be_cut(
-        self, disk: LabDisk, name: str, profile: StorageProfile | None
+    def _modelled(
+        self, disk: LabDisk, name: str, profile: ModelledDisk, cache: Cache | None = None
     ) -> AbstractContextManager[ModelledPlace]:
-        program = built_disk_model(self._lab)
-        if isinstance(profile, ModelledDisk):
-            queue, overhead = profile.request_queue(), self._overhead()
-            return disk.modelled(name, program, profile.parameters(), queue, overhead, profile.cache)
-        return disk.modelled(name, program, _UNLIMITED, RequestQueue(), 0, VOLATILE)
+        """Serve the disk through the disk model; with `cache`, its power can be cut."""
+        overhead, program = self._overhead(), built_disk_model(self._lab)
+        return disk.modelled(name, program, profile.parameters(), profile.request_queue(), overhead, cache)
 
-    def _check_disk(self, stack: ExitStack, fio: Fio) -> LabDisk:
-        """Return a lab disk with fio's files."""
-        disk = stack.enter_context(self._new_disk("check", _CHECK_DISK))
-        with self._lab.progress.stage("writing fio's files", "fio"), disk.natively() as folder:
-            fio.write_files(Place(name="check", folder=folder))
-        return disk
-
-    def _calibrate(self, disk: LabDisk, fio: Fio) -> None:
-        """Measure the disk model's own latency."""
-        program = built_disk_model(self._lab)
-        with self._lab.progress.stage("measuring what the disk model itself takes", "fio") as stage:
-            self._overhead_ns = measure_overhead(fio, disk, program)
-            stage.outcome = f"{self._overhead_ns / 1000:.0f} us a request, taken off its latencies"
+    @contextmanager
+    def _calibrated_disk(self, fio: Fio) -> Iterator[LabDisk]:
+        """Provide a lab disk with fio's files, and measure on it the latency that the disk model adds."""
+        with self._new_disk("check", _CHECK_DISK) as disk:
+            with self._lab.progress.stage("writing fio's files", "fio"), disk.natively() as folder:
+                fio.write_files(Place(name="check", folder=folder))
+            program = built_disk_model(self._lab)
+            with self._lab.progress.stage("measuring what the disk model itself takes", "fio") as stage:
+                self._overhead_ns = measure_overhead(fio, disk, program)
+                stage.outcome = f"{self._overhead_ns / 1000:.0f} us a request, taken off its latencies"
+            yield disk
 
     def _overhead(self) -> int:
         """Return the latency in nanoseconds that the disk model adds; measure it the first time."""
         if self._overhead_ns is None:
-            fio = self._fio()
-            with ExitStack() as stack:
-                self._calibrate(self._check_disk(stack, fio), fio)
+            with self._calibrated_disk(self._fio()):
+                pass
         assert self._overhead_ns is not None
         return self._overhead_ns
 
@@ -297,7 +302,7 @@ class Storages(AbstractContextManager["Storages"]):
         if contents.name in self._disks:
             return self._disks[contents.name][0]
         with ExitStack() as stack:
-            disk = stack.enter_context(self._new_disk(contents.name, lab_disk(contents.size)))
+            disk = stack.enter_context(self._new_disk(contents.name, sizes.lab_disk(contents.size)))
             title = f"putting {contents.name} ({format_size(contents.size)}) on its lab disk"
             with self._lab.progress.stage(title, "copy"), disk.natively() as folder:
                 copies.copy_folder(contents.folder, folder / STAGED)

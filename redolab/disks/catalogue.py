@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from redolab.catalogue import Catalogue
 from redolab.disks.profiles import FolderStorage, StorageProfile
 from redolab.errors import InvalidInput
@@ -10,18 +12,19 @@ from redolab.project import PROJECT
 
 def storage_catalogue() -> Catalogue[StorageProfile]:
     """Return the storage profiles of the lab and of the user, by name."""
-    ours: Catalogue[StorageProfile] = Catalogue.read(
-        "storage profile", PROJECT.provision / "storage.toml", StorageProfile
-    )
+    ours = _read(PROJECT.provision / "storage.toml")
     if not PROJECT.own_storage.exists():
         return ours
-    own: Catalogue[StorageProfile] = Catalogue.read("storage profile", PROJECT.own_storage, StorageProfile)
-    for name in own.names():
-        if name in ours.names():
-            raise InvalidInput(
-                f"{PROJECT.own_storage} has a storage profile '{name}', and so has the project", "name yours otherwise"
-            )
-    return Catalogue(ours.noun, {**dict(ours.items()), **dict(own.items())})
+    own = _read(PROJECT.own_storage)
+    if both := [name for name in own.names() if name in ours.names()]:
+        raise InvalidInput(
+            f"{PROJECT.own_storage} has a storage profile '{both[0]}', and so has the project", "name yours otherwise"
+        )
+    return Catalogue(ours.noun, dict([*ours.items(), *own.items()]))
+
+
+def _read(path: Path) -> Catalogue[StorageProfile]:
+    return Catalogue.read("storage profile", path, StorageProfile)
 
 
 def storage_profile(name: str) -> StorageProfile:

@@ -21,7 +21,7 @@ BUILD_PACKAGES = ("gcc", "libc6-dev", "make", "pkg-config", "libfuse3-dev", "fus
 _START_SECONDS = 10.0
 _END_SECONDS = 30.0
 _MOUNTS_SECONDS = 1.0
-_FUSE = Path("/dev/fuse")
+FUSE = Path("/dev/fuse")
 
 
 class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,8 +32,6 @@ class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
     reads: int
     writes: int
     flushes: int
-    bytes_read: int
-    bytes_written: int
     latency_ns: int
     """Time that the modelled disk took for all requests together."""
     late_ns: int
@@ -99,9 +97,9 @@ class DiskModel:
         """Raise `StorageLost` if the disk model has ended."""
         status = self.process.wait(0)
         if status is not None:
-            said = [line.text for line in self.process.lines(now().monotonic)][-5:]
+            last_lines = [line.text for line in self.process.lines(now().monotonic)][-5:]
             raise StorageLost(
-                f"the disk model has ended (status {status}), and with it the disk it served", details=said
+                f"the disk model has ended (status {status}), and with it the disk it served", details=last_lines
             )
 
     def _wait_until_there(self) -> None:
@@ -115,7 +113,7 @@ class DiskModel:
 
 def check_fuse() -> None:
     """Raise `InvalidInput` if this machine's kernel cannot serve a disk from a program."""
-    if not _FUSE.exists():
+    if not FUSE.exists():
         raise InvalidInput(
             "this machine's kernel has no FUSE", "modprobe fuse, or choose a storage that is not modelled"
         )

@@ -89,6 +89,11 @@ class Figure:
     asked: Callable[[DiskTarget], float | None]
     got: Callable[[MeasuredDisk], float | None]
 
+    def error(self, check: DiskCheck) -> float | None:
+        """Return the relative error of the measured figure against its target; None if either is missing."""
+        asked, got = self.asked(check.asked), self.got(check.got)
+        return None if not asked or got is None else got / asked - 1
+
 
 FIGURES = (
     Figure("random read of 16 KiB", "read_us", "us", lambda disk: disk.read_us, lambda disk: disk.read.latency_us),
@@ -124,12 +129,6 @@ FIGURES = (
 )
 
 
-def off(check: DiskCheck, figure: Figure) -> float | None:
-    """Return the relative error of a measured figure against its target; None if either is missing."""
-    asked, got = figure.asked(check.asked), figure.got(check.got)
-    return None if not asked or got is None else got / asked - 1
-
-
 def figures_off(check: DiskCheck) -> list[Figure]:
     """Return the figures whose error is more than a tenth."""
-    return [figure for figure in FIGURES if abs(off(check, figure) or 0.0) > OFF]
+    return [figure for figure in FIGURES if abs(figure.error(check) or 0.0) > OFF]

@@ -18,15 +18,15 @@ MADE_BY = {
     # Block lists instead of extents, as in 2014. Kernels since 4.3 mount it with the code of ext4.
     "ext3": ("mkfs.ext3", *_EXT),
 }
-"""Name → how it is made: with nothing of it left to be written later, in the background."""
+"""Name → the command that makes it, and leaves nothing to be written later in the background."""
 AS_IS = "as-is"
 """Name that stands for the file system that a folder already lies on."""
 _TRIAL = 512 * MIB
-"""XFS is made no smaller."""
+"""Bytes of the trial's disk: XFS takes no smaller one."""
 
 
 def check_file_system(lab: Lab, folder: Path, name: str) -> None:
-    """Make and mount a small one in `folder`, which exists for that alone.
+    """Make a small file system in `folder`, which exists for this alone, and mount it.
 
     Raises `InvalidInput` if this machine cannot. A lab that only reads makes none.
     """

@@ -50,12 +50,12 @@ class _Output(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Fio:
-    """fio."""
+    """fio as this machine has it."""
 
     tool: Tool
 
     def write_files(self, place: Place, size: int = FILE_SIZE) -> None:
-        """Write the files that are to be measured on: blocks that were never written would be read without a disk."""
+        """Write the files of all loads: a file system answers reads of unwritten blocks without the disk."""
         for name, length in (("random", size), ("append", _APPENDED)):
             self._run(place, name, [f"--size={length}", "--rw=write", "--bs=1M", "--iodepth=8", "--end_fsync=1"])
 
@@ -83,7 +83,7 @@ class Fio:
         )
         stage.say("reads and writes in order")
         in_order = self.load(place, "random", [f"--size={size}", *_IN_ORDER])
-        # Writes follow one another, each with its sync: the time between two is that of both.
+        # Appends follow one another, each with its sync: the time from one to the next is the latency of both.
         both_us = 1e6 / append.per_second
         synced = msgspec.structs.replace(append, latency_us=both_us)
         return MeasuredDisk(
@@ -100,7 +100,7 @@ class Fio:
             return _load_of(self._run(place, file, [*arguments, "--time_based", f"--runtime={_SECONDS}"]))
 
     def _run(self, place: Place, file: str, arguments: Sequence[str]) -> _Job:
-        # An absolute path stands as it is; to fio a colon ends a file's name.
+        # An absolute `file` replaces the folder. To fio a colon ends a file's name.
         filename = str(place.folder / file).replace(":", r"\:")
         command = [
             str(self.tool.program),
@@ -113,13 +113,13 @@ class Fio:
         ]
         with place.blamed():
             try:
-                said = processes.run(Command(command, environment=self.tool.environment)).out
+                output = processes.run(Command(command, environment=self.tool.environment)).out
             except CommandFailed as error:
                 raise LabError(
                     f"fio could not measure {place.name} in {place.folder}", details=error.details
                 ) from error
-        # Warnings of fio may stand before what it found.
-        return msgspec.json.decode(said[said.index("{") :], type=_Output).jobs[0]
+        # fio may print warnings before the JSON.
+        return msgspec.json.decode(output[output.index("{") :], type=_Output).jobs[0]
 
 
 def _load_of(job: _Job) -> FioLoad:

@@ -68,8 +68,7 @@ class ModelledPlace(Place):
 class LabDisk:
     """A lab disk; its folder has the file, and the places where it is mounted."""
 
-    def __init__(self, folder: Path, size: int) -> None:
-        self.size = size
+    def __init__(self, folder: Path) -> None:
         self.file = folder / "disk"
         self._folder = folder
 
@@ -84,7 +83,7 @@ class LabDisk:
         """
         with journal.making(folder, f"the lab disk {folder.name} ({format_size(size)})", mounted=True):
             make_file_system(folder / "disk", size, file_system)
-            yield cls(folder, size)
+            yield cls(folder)
 
     @contextmanager
     def natively(self) -> Iterator[Path]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from redolab.errors import CommandFailed, LabError
@@ -14,7 +14,6 @@ from redolab.machine.processes import Command
 
 # Blocks as on production disks, and no journal: the counters then show hardly anything but the log.
 _LOG_DISK = ["mkfs.ext4", "-q", "-F", "-b", "4096", "-O", "^has_journal", "-E", "lazy_itable_init=0,nodiscard"]
-NEEDS_ROOT = "a block device of its own needs root"
 
 
 def make_file_system(file: Path, size: int, command: Sequence[str]) -> None:
@@ -36,54 +35,29 @@ def mounted(file: Path, folder: Path, options: str = "noatime", *, direct: bool 
     The journal must already have the folder as `mounted`. Raises `LabError` with the reason if this machine offers no
     loop devices or the lab is not root.
     """
-    if not processes.is_root():
-        raise LabError(NEEDS_ROOT)
+    _check_root()
     files.make_folder(folder)
-    device = None
     try:
         try:
             device = _attach(file, direct=direct)
-            processes.run(Command(["mount", "-o", options, device, str(folder)]))
+            try:
+                processes.run(Command(["mount", "-o", options, device, str(folder)]))
+            finally:
+                # While it is mounted the kernel only marks it, and releases it at the end, however the end comes.
+                processes.run(Command(["losetup", "--detach", device]))
         except CommandFailed as error:
             raise _refused(error) from error
-        finally:
-            if device is not None:
-                # The device is mounted: the kernel only marks it, and releases it at the end, however the end comes.
-                processes.run(Command(["losetup", "--detach", device]))
         yield BlockDevice(Path(device).name)
     finally:
         mounts.unmount(folder)
 
 
-@contextmanager
-def attached(file: Path) -> Iterator[BlockDevice]:
-    """Yield `file` as a block device that bypasses the page cache for `file`; it goes when nobody has it open.
-
-    Raises `LabError` as `mounted` does.
-    """
-    if not processes.is_root():
-        raise LabError(NEEDS_ROOT)
-    try:
-        device = Path(_attach(file, direct=True))
-    except CommandFailed as error:
-        raise _refused(error) from error
-    try:
-        held = os.open(device, os.O_RDONLY)
-    finally:
-        # The device is open: the kernel only marks it, and releases it at the end, however the end comes.
-        processes.run(Command(["losetup", "--detach", str(device)]))
-    try:
-        yield BlockDevice(device.name)
-    finally:
-        os.close(held)
-
-
+@dataclass(frozen=True, slots=True)
 class LoopDisk:
     """A mounted file system with a block device to itself, whose counters tell the bytes that really reached it."""
 
-    def __init__(self, folder: Path, device: BlockDevice) -> None:
-        self.folder = folder
-        self._device = device
+    folder: Path
+    device: BlockDevice
 
     @classmethod
     @contextmanager
@@ -92,8 +66,7 @@ class LoopDisk:
 
         The journal must already have the folder as `mounted`. Raises `LabError` as `mounted` does.
         """
-        if not processes.is_root():
-            raise LabError(NEEDS_ROOT)
+        _check_root()
         file = folder.with_name(f"{folder.name}.disk")
         try:
             make_file_system(file, size, _LOG_DISK)
@@ -107,12 +80,17 @@ class LoopDisk:
     def device_bytes_written(self) -> int:
         """Return the bytes sent to the device so far; bytes that waited in the page cache are sent first."""
         processes.run(Command(["sync", "--file-system", str(self.folder)]))
-        return self._device.counters().written_bytes
+        return self.device.counters().written_bytes
 
 
 def is_buffered(device: BlockDevice) -> bool:
     """Return True if reads of a loop device go through the page cache of the file system that holds its file."""
     return (Path("/sys/class/block") / device.name / "loop/dio").read_text().strip() == "0"
+
+
+def _check_root() -> None:
+    if not processes.is_root():
+        raise LabError("a block device of its own needs root")
 
 
 def _attach(file: Path, *, direct: bool) -> str:
@@ -126,5 +104,5 @@ def _attach(file: Path, *, direct: bool) -> str:
 
 
 def _refused(error: CommandFailed) -> LabError:
-    said = error.details[-1] if error.details else error.problem
-    return LabError(f"a block device of its own cannot be had here ({said})")
+    reason = error.details[-1] if error.details else error.problem
+    return LabError(f"a block device of its own cannot be had here ({reason})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated, ClassVar
 
 import msgspec
 
@@ -14,6 +15,8 @@ _PAGE = 16 * 1024
 _QUEUED = 32
 _MEGABYTE = 1_000_000
 _MINUTE_MS = 60_000
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+PositiveCount = Annotated[int, msgspec.Meta(gt=0)]
 
 
 class Cache(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,33 +43,26 @@ class FlashDisk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     about: str
     sources: Mapping[str, str]
-    read_us: float
+    read_us: Positive
     read_on_us: float | None = None
     """Latency in microseconds of a read that continues where another ended."""
-    write_us: float
+    write_us: Positive
     flush_us: float
     read_iops: int | None = None
     write_iops: int | None = None
-    read_mb_s: float
+    read_mb_s: Positive
     write_mb_s: float | None = None
     shared: bool = False
     """True if reads and writes share the limits given for reads."""
     unit: str | None = None
     """Size up to which contiguous requests count as one operation; None: each request counts."""
-    depth: int
+    depth: PositiveCount
     """Requests served at a time."""
     scheduler: Scheduler = "none"
     """The I/O scheduler that a production host has for such a disk."""
     is_volatile: bool = False
     """True if a power cut loses writes that were answered and not flushed."""
-
-    def __post_init__(self) -> None:
-        _check_positive(read_us=self.read_us, write_us=self.write_us, read_mb_s=self.read_mb_s, depth=self.depth)
-
-    @property
-    def what(self) -> str:
-        """Return the kind of storage, in one word."""
-        return "modelled"
+    family: ClassVar[str] = "modelled"
 
     @property
     def cache(self) -> Cache:
@@ -79,20 +75,20 @@ class FlashDisk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     def parameters(self) -> list[str]:
         """Return the parameters of the disk model. Raises `InvalidInput`."""
-        given = {
-            "read": _ns(self.read_us),
-            "read_on": None if self.read_on_us is None else _ns(self.read_on_us),
-            "write": _ns(self.write_us),
-            "flush": _ns(self.flush_us),
-            "read_iops": self.read_iops,
-            "write_iops": self.write_iops,
-            "read_rate": round(self.read_mb_s * _MEGABYTE),
-            "write_rate": None if self.write_mb_s is None else round(self.write_mb_s * _MEGABYTE),
-            "shared": int(self.shared),
-            "unit": None if self.unit is None else parse_size(self.unit),
-            "depth": self.depth,
-        }
-        return ["kind=flash", *(f"{name}={value}" for name, value in given.items() if value is not None)]
+        return _arguments(
+            "flash",
+            read=_ns(self.read_us),
+            read_on=None if self.read_on_us is None else _ns(self.read_on_us),
+            write=_ns(self.write_us),
+            flush=_ns(self.flush_us),
+            read_iops=self.read_iops,
+            write_iops=self.write_iops,
+            read_rate=round(self.read_mb_s * _MEGABYTE),
+            write_rate=None if self.write_mb_s is None else round(self.write_mb_s * _MEGABYTE),
+            shared=int(self.shared),
+            unit=_bytes(self.unit),
+            depth=self.depth,
+        )
 
     def target(self) -> DiskTarget:
         """Return the performance that fio must find: the latencies as given, the rates from the tightest limit."""
@@ -117,28 +113,28 @@ class SpinningDisk(
 
     about: str
     sources: Mapping[str, str]
-    rpm: int
+    rpm: PositiveCount
     seek_track_ms: float
     seek_average_ms: float
     seek_full_ms: float
-    mb_s: float
+    mb_s: Positive
     """Megabytes a second under one head."""
     command_us: float = 0.0
-    queue: int = 32
+    queue: PositiveCount = 32
     """Commands among which a disk chooses the nearest."""
     read_ahead: str = "1M"
     write_cache: str | None = msgspec.field(default=None, name="cache")
     """Size of the write cache of all disks together; None: writes wait for the platter."""
     battery: bool = False
     """True if a flush need not wait for the content of the write cache."""
-    spindles: int = 1
-    mirrors: int = 1
+    spindles: PositiveCount = 1
+    mirrors: PositiveCount = 1
     stripe: str | None = None
     scheduler: Scheduler = "mq-deadline"
     """The I/O scheduler that a production host has for such disks."""
+    family: ClassVar[str] = "modelled"
 
     def __post_init__(self) -> None:
-        _check_positive(rpm=self.rpm, mb_s=self.mb_s, queue=self.queue, spindles=self.spindles, mirrors=self.mirrors)
         rise, full = self.seek_average_ms - self.seek_track_ms, self.seek_full_ms - self.seek_track_ms
         # The curve through them must rise with the distance (timing_seek in diskmodel/timing.c).
         if not full / 3 <= rise <= full * 8 / 15:
@@ -147,11 +143,6 @@ class SpinningDisk(
             raise ValueError(f"{self.spindles} spindles are not a multiple of {self.mirrors} mirrors")
         if self.spindles > self.mirrors and self.stripe is None:
             raise ValueError("more than one spindle needs a stripe")
-
-    @property
-    def what(self) -> str:
-        """Return the kind of storage, in one word."""
-        return "modelled"
 
     @property
     def cache(self) -> Cache:
@@ -166,22 +157,22 @@ class SpinningDisk(
 
     def parameters(self) -> list[str]:
         """Return the parameters of the disk model. Raises `InvalidInput`."""
-        given = {
-            "revolution": round(_MINUTE_MS * 1e6 / self.rpm),
-            "seek_track": round(self.seek_track_ms * 1e6),
-            "seek_average": round(self.seek_average_ms * 1e6),
-            "seek_full": round(self.seek_full_ms * 1e6),
-            "rate": round(self.mb_s * _MEGABYTE),
-            "command": _ns(self.command_us),
-            "queue": self.queue,
-            "read_ahead": parse_size(self.read_ahead),
-            "cache": None if self.write_cache is None else parse_size(self.write_cache),
-            "battery": int(self.battery),
-            "spindles": self.spindles,
-            "mirrors": self.mirrors,
-            "stripe": None if self.stripe is None else parse_size(self.stripe),
-        }
-        return ["kind=spinning", *(f"{name}={value}" for name, value in given.items() if value is not None)]
+        return _arguments(
+            "spinning",
+            revolution=round(_MINUTE_MS * 1e6 / self.rpm),
+            seek_track=round(self.seek_track_ms * 1e6),
+            seek_average=round(self.seek_average_ms * 1e6),
+            seek_full=round(self.seek_full_ms * 1e6),
+            rate=round(self.mb_s * _MEGABYTE),
+            command=_ns(self.command_us),
+            queue=self.queue,
+            read_ahead=parse_size(self.read_ahead),
+            cache=_bytes(self.write_cache),
+            battery=int(self.battery),
+            spindles=self.spindles,
+            mirrors=self.mirrors,
+            stripe=_bytes(self.stripe),
+        )
 
     def target(self) -> DiskTarget:
         """Return the performance that fio must find over the whole disk.
@@ -211,21 +202,7 @@ class FolderStorage(
 
     path: str
     about: str
-
-    @property
-    def what(self) -> str:
-        """Return the kind of storage, in one word."""
-        return "folder"
-
-
-def _check_positive(**figures: float) -> None:
-    for name, value in figures.items():
-        if value <= 0:
-            raise ValueError(f"{name} is not more than 0")
-
-
-def _ns(microseconds: float) -> int:
-    return round(microseconds * 1000)
+    family: ClassVar[str] = "folder"
 
 
 class TmpfsStorage(
@@ -234,11 +211,7 @@ class TmpfsStorage(
     """A file system in memory, made for each recovery."""
 
     about: str
-
-    @property
-    def what(self) -> str:
-        """Return the kind of storage, in one word."""
-        return "memory"
+    family: ClassVar[str] = "memory"
 
 
 HOME = "local"
@@ -248,10 +221,23 @@ HOME = "local"
 StorageProfile = FolderStorage | TmpfsStorage | ModelledDisk
 """Storage profile of any kind."""
 
-_ELSEWISE = ("about", "sources", "is_volatile")
+_NO_EFFECT_ON_SPEED = ("about", "sources", "is_volatile")
 """Fields that do not affect the speed of a disk: prose, and the loss at a power cut."""
 
 
 def storage_figures(profile: StorageProfile) -> Mapping[str, object]:
     """Return the fields of a profile that affect the speed of the storage."""
-    return {name: value for name, value in msgspec.to_builtins(profile).items() if name not in _ELSEWISE}
+    return {name: value for name, value in msgspec.to_builtins(profile).items() if name not in _NO_EFFECT_ON_SPEED}
+
+
+def _arguments(kind: str, **values: int | None) -> list[str]:
+    """Return the disk model's arguments: its kind, and every value that the profile has."""
+    return [f"kind={kind}", *(f"{name}={value}" for name, value in values.items() if value is not None)]
+
+
+def _bytes(size: str | None) -> int | None:
+    return None if size is None else parse_size(size)
+
+
+def _ns(microseconds: float) -> int:
+    return round(microseconds * 1000)

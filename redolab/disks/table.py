@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redolab.disks.figures import FIGURES, OFF, DiskCheck, DiskTarget, Figure, figures_off, off
+from redolab.disks.figures import FIGURES, DiskCheck, DiskTarget, Figure, figures_off
 from redolab.disks.profiles import ModelledDisk, StorageProfile
 from redolab.report.table import Column, ReportTable
 
@@ -13,7 +13,7 @@ def profiles_table(profiles: Sequence[tuple[str, StorageProfile]]) -> ReportTabl
     """Return the table of all profiles with their targets."""
     columns = [
         Column[tuple[str, StorageProfile]]("storage", lambda entry: entry[0]),
-        Column[tuple[str, StorageProfile]]("kind", lambda entry: entry[1].what),
+        Column[tuple[str, StorageProfile]]("kind", lambda entry: entry[1].family),
         *(_asked_column(figure) for figure in FIGURES if any(_promised(profile, figure) for _, profile in profiles)),
         Column[tuple[str, StorageProfile]]("stands for", lambda entry: entry[1].about),
     ]
@@ -68,7 +68,7 @@ def disk_dictionaries(checks: Sequence[DiskCheck], machines: Sequence[str]) -> l
             "unit": figure.unit,
             "asked": figure.asked(check.asked),
             "got": figure.got(check.got),
-            "off": off(check, figure),
+            "off": figure.error(check),
         }
         for check, machine in zip(checks, machines, strict=True)
         for figure in FIGURES
@@ -78,7 +78,7 @@ def disk_dictionaries(checks: Sequence[DiskCheck], machines: Sequence[str]) -> l
 def marks(checks: Sequence[DiskCheck]) -> dict[str, dict[str, str]]:
     """Return, for each storage with inaccurate figures, the column of each such figure with its name and error."""
     return {
-        check.storage: {figure.column: f"{figure.name} {off(check, figure):+.0%}" for figure in figures_off(check)}
+        check.storage: {figure.column: f"{figure.name} {figure.error(check):+.0%}" for figure in figures_off(check)}
         for check in checks
         if figures_off(check)
     }
@@ -98,13 +98,10 @@ def _asked_column(figure: Figure) -> Column[tuple[str, StorageProfile]]:
 
 def _both_column(figure: Figure) -> Column[DiskCheck]:
     def cell(check: DiskCheck) -> str:
-        asked, found = figure.asked(check.asked), figure.got(check.got)
-        if found is None:
+        asked, got = figure.asked(check.asked), figure.got(check.got)
+        if got is None:
             return "–"
-        got = f"{found:,.0f}"
-        if asked is None:
-            return got
-        marked = "!" if abs(off(check, figure) or 0.0) > OFF else ""
-        return f"{asked:,.0f} → {got}{marked}"
+        target = "" if asked is None else f"{asked:,.0f} → "
+        return f"{target}{got:,.0f}{'!' * (figure in figures_off(check))}"
 
     return Column(f"{figure.name}, {figure.unit}", cell, right=True)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from redolab.predict.calibration import Calibration
-from redolab.predict.judging import JudgedRecovery, JudgedStratum, Judgement, strata
+from redolab.predict.calibration import Calibration, shipped_calibration
+from redolab.predict.judging import JudgedRecovery, JudgedStratum, Judgement, judged_recoveries, strata
 from redolab.predict.recovery import Prediction
 from redolab.predict.recovery_time.spread import clopper_pearson
 from redolab.predict.usual import UsualRecovery
+from redolab.report.contents import Report
 from redolab.report.table import Column, ReportTable, known, number
+from redolab.results.alike import keyed_recoveries
+from redolab.results.marks import disks_of
+from redolab.runs.store import Run
 from redolab.units import format_size
 
 STRATUM: Sequence[Column[JudgedStratum]] = (
@@ -19,6 +23,19 @@ STRATUM: Sequence[Column[JudgedStratum]] = (
     Column("log", lambda row: row.log, right=True),
 )
 """Columns that identify a stratum."""
+
+
+def judged_report(run: Run, tables: Callable[[Sequence[JudgedRecovery], Calibration], Sequence[ReportTable]]) -> Report:
+    """Return the recoveries of a run beside the predictions of the calibration that comes with redolab."""
+    calibration = shipped_calibration()
+    judged = judged_recoveries(keyed_recoveries([run]), calibration)
+    disks, disk_rows = disks_of(run)
+    return Report(
+        answer=answer(judged, calibration),
+        tables=tables(judged, calibration),
+        details=[recoveries_table(judged), *disks],
+        rows={"table": row_dictionaries(judged), **disk_rows},
+    )
 
 
 def answer(judged: Sequence[JudgedRecovery], calibration: Calibration) -> str:

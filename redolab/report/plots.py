@@ -16,7 +16,7 @@ if not os.environ.get("MPLBACKEND", "").startswith("module://"):
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-__all__ = ["LIMIT", "MEASURED", "MODEL", "WIDTH", "head", "plt", "save", "wrapped"]
+__all__ = ["COLOURS", "LIMIT", "MEASURED", "MODEL", "WIDTH", "head", "plt", "save", "wrapped"]
 
 # The same figure gives the same file: a committed plot can be compared with a new one.
 mpl.rcParams["svg.hashsalt"] = "redolab"
@@ -26,6 +26,8 @@ WIDTH = 8.0
 MEASURED = "#0072B2"
 LIMIT = "#D55E00"
 MODEL = "#666666"
+COLOURS = (MEASURED, LIMIT, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+"""Colours of lines that are compared, in this order."""
 
 
 _LETTERS = 11

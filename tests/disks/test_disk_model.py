@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import signal
@@ -12,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from redolab.disks.catalogue import storage_catalogue
@@ -23,14 +23,10 @@ from redolab.lab import Lab
 from redolab.machine import processes
 from redolab.project import PROJECT
 from redolab.units import MIB
+from tests.small_disk import small_disk
 from tests.thorough import mostly_thorough
 
 MODELLED = [name for name, profile in storage_catalogue().items() if isinstance(profile, ModelledDisk)]
-
-
-def mounts_and_loops() -> tuple[str, str]:
-    loops = subprocess.run(["losetup", "--all"], capture_output=True, text=True, check=True).stdout
-    return Path("/proc/self/mounts").read_text(), loops
 
 
 @pytest.fixture
@@ -60,10 +56,21 @@ def serving(program: Path, folder: Path, parameters: list[str], size: int = 256 
         yield model
 
 
-def parameters_of(name: str) -> list[str]:
-    profile = storage_catalogue().get(name)
-    assert isinstance(profile, ModelledDisk)
-    return profile.parameters()
+@contextmanager
+def opened(model: DiskModel) -> Iterator[int]:
+    """While in it: the model's disk, open for writes past the page cache."""
+    disk = os.open(model.file, os.O_RDWR | os.O_DIRECT)
+    try:
+        yield disk
+    finally:
+        os.close(disk)
+
+
+def page(byte: int = 0, size: int = 4096) -> mmap.mmap:
+    """Memory that can be written past the page cache."""
+    made = mmap.mmap(-1, size)
+    made[:] = bytes([byte]) * size
+    return made
 
 
 def test_its_models_in_virtual_time(program: Path) -> None:
@@ -80,9 +87,10 @@ def test_what_was_answered_is_what_is_in_the_file(name: str, sanitized: Path, la
     lab.tools.require(["fio"], lab.progress)
     fio = lab.tools.get("fio")
     profile = storage_catalogue().get(name)
+    assert isinstance(profile, ModelledDisk)
     # What turns takes milliseconds a page: fewer of them.
     size = "16M" if isinstance(profile, SpinningDisk) else "64M"
-    with serving(sanitized, tmp_path, parameters_of(name)) as model:
+    with serving(sanitized, tmp_path, profile.parameters()) as model:
         model.tell("limits on")
         verified = subprocess.run(
             [
@@ -101,7 +109,7 @@ def test_what_was_answered_is_what_is_in_the_file(name: str, sanitized: Path, la
 
 
 def test_latency_and_rate_are_those_that_were_asked_for(program: Path, tmp_path: Path) -> None:
-    """Roughly: the machine that runs the tests may be busy; `benchmarks/disk_model.py` measures it."""
+    """The bounds are wide, as the machine may be busy; `benchmarks/disk_model.py` measures the disk model."""
     slow = ["kind=flash", "read=20000000", "write=30000000", "flush=40000000", "depth=1", "read_rate=50000000"]
     with serving(program, tmp_path, slow) as model:
         content = os.urandom(16384)
@@ -117,7 +125,8 @@ def test_latency_and_rate_are_those_that_were_asked_for(program: Path, tmp_path:
         status = model.status()
     assert quick < 0.06
     assert 0.07 <= synced < 0.5
-    assert (status.writes >= 1, status.flushes >= 1) == (True, True)
+    assert status.writes >= 1
+    assert status.flushes >= 1
     assert status.latency_ns >= 70_000_000
     assert (tmp_path / "file").read_bytes()[65536 : 65536 + 16384] == content
 
@@ -148,7 +157,7 @@ def test_it_takes_no_nonsense(program: Path, tmp_path: Path) -> None:
         for line in ("limits maybe", "overhead -1", "overhead much", "x" * 100):
             with pytest.raises(LabError):
                 model.tell(line)
-        assert msgspec.structs.asdict(model.status()) == msgspec.structs.asdict(before)
+        assert model.status() == before
         with pytest.raises(PermissionError):
             os.truncate(model.file, 0)
         with pytest.raises(OSError, match="new"):
@@ -160,7 +169,6 @@ def test_it_takes_no_nonsense(program: Path, tmp_path: Path) -> None:
 
 
 def test_killed_it_leaves_errors_and_no_hang(program: Path, tmp_path: Path) -> None:
-    before = mounts_and_loops()
     with serving(program, tmp_path, ["kind=flash", "read=900000000", "write=0", "flush=0", "depth=1"]) as model:
         model.tell("limits on")
         reading = subprocess.Popen(
@@ -175,43 +183,31 @@ def test_killed_it_leaves_errors_and_no_hang(program: Path, tmp_path: Path) -> N
             assert time.monotonic() < deadline
         with pytest.raises(LabError):
             model.status()
-    assert mounts_and_loops() == before
+    assert str(tmp_path) not in Path("/proc/self/mounts").read_text()
 
 
 def test_a_backing_disk_that_is_full_is_an_error_and_not_a_lie(program: Path, tmp_path: Path) -> None:
-    small = tmp_path / "small"
-    small.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8M", "x", str(small)], check=False).returncode != 0:
-        pytest.skip("only root may mount")
-    try:
-        with serving(program, small, ["kind=unlimited"]) as model:
-            done = subprocess.run(
-                ["dd", "if=/dev/urandom", f"of={model.file}", "bs=1M", "count=32", "conv=notrunc", "oflag=direct"],
-                capture_output=True, text=True, check=False,
-            )  # fmt: skip
-            assert done.returncode != 0
-            assert "No space left" in done.stderr
-            model.check_running()
-    finally:
-        subprocess.run(["umount", str(small)], check=True)
+    with small_disk(tmp_path / "small", "8M") as small, serving(program, small, ["kind=unlimited"]) as model:
+        done = subprocess.run(
+            ["dd", "if=/dev/urandom", f"of={model.file}", "bs=1M", "count=32", "conv=notrunc", "oflag=direct"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode != 0
+        assert os.strerror(errno.ENOSPC) in done.stderr
+        model.check_running()
 
 
 @pytest.mark.parametrize(("cache", "kept"), [("any", b"a\0"), ("0", b"ab"), ("4096", b"a\0"), ("4095", b"ab")])
 def test_a_power_cut_takes_what_was_not_flushed_as_far_as_the_cache_goes(
     sanitized: Path, tmp_path: Path, cache: str, kept: bytes
 ) -> None:
-    with serving(sanitized, tmp_path, [f"volatile={cache}", "kind=unlimited"]) as model:
-        disk = os.open(model.file, os.O_RDWR | os.O_DIRECT)
-        for place, byte in enumerate(b"ab"):
-            page = mmap.mmap(-1, 4096)
-            page[:] = bytes([byte]) * 4096
-            os.pwrite(disk, page, place * 4096)
-            if place == 0:
-                os.fsync(disk)
+    with serving(sanitized, tmp_path, [f"volatile={cache}", "kind=unlimited"]) as model, opened(model) as disk:
+        os.pwrite(disk, page(ord("a")), 0)
+        os.fsync(disk)
+        os.pwrite(disk, page(ord("b")), 4096)
         model.tell("cut")
-        with pytest.raises(OSError, match="Input/output error"):
-            os.pwrite(disk, mmap.mmap(-1, 4096), 0)
-        os.close(disk)
+        with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+            os.pwrite(disk, page(), 0)
     content = (tmp_path / "file").read_bytes()
     assert content[0:1] + content[4096:4097] == kept
 
@@ -219,36 +215,23 @@ def test_a_power_cut_takes_what_was_not_flushed_as_far_as_the_cache_goes(
 def test_what_the_cache_refuses_is_not_recorded(sanitized: Path, tmp_path: Path) -> None:
     recording = tmp_path / "recording"
     recording.mkdir()
-    with serving(sanitized, tmp_path, [f"recording={recording}", "volatile=any", "kind=unlimited"]) as model:
-        disk = os.open(model.file, os.O_RDWR | os.O_DIRECT)
-        os.pwrite(disk, mmap.mmap(-1, 4096), 0)
+    parameters = [f"recording={recording}", "volatile=any", "kind=unlimited"]
+    with serving(sanitized, tmp_path, parameters) as model, opened(model) as disk:
+        os.pwrite(disk, page(), 0)
         model.tell("cut")
-        with pytest.raises(OSError, match="Input/output error"):
-            os.pwrite(disk, mmap.mmap(-1, 4096), 4096)
-        os.close(disk)
-    assert recorded_writes(recording) == [0]
+        with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+            os.pwrite(disk, page(), 4096)
+    # As diskmodel/record.h has them.
+    events = struct.iter_unpack("=5q2i", (recording / "events").read_bytes())
+    assert [offset for _, _, offset, _, _, event, _ in events if event == 0] == [0]
 
 
 def test_what_cannot_be_recorded_is_refused_and_the_power_can_still_be_cut(sanitized: Path, tmp_path: Path) -> None:
-    recording = tmp_path / "recording"
-    recording.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64K", "x", str(recording)], check=False).returncode != 0:
-        pytest.skip("only root may mount")
-    try:
-        with serving(sanitized, tmp_path, [f"recording={recording}", "volatile=any", "kind=unlimited"]) as model:
-            disk = os.open(model.file, os.O_RDWR | os.O_DIRECT)
-            with pytest.raises(OSError, match="No space left"):
-                os.pwrite(disk, mmap.mmap(-1, 256 * 1024), 0)
-            os.close(disk)
-            model.tell("cut")
-    finally:
-        subprocess.run(["umount", str(recording)], check=True)
-
-
-def recorded_writes(recording: Path) -> list[int]:
-    """The offsets of the writes in a recording (`diskmodel/record.h`)."""
-    events = struct.iter_unpack("=5q2i", (recording / "events").read_bytes())
-    return [offset for _, _, offset, _, _, event, _ in events if event == 0]
+    parameters = [f"recording={tmp_path / 'recording'}", "volatile=any", "kind=unlimited"]
+    with small_disk(tmp_path / "recording", "64K"), serving(sanitized, tmp_path, parameters) as model:
+        with opened(model) as disk, pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+            os.pwrite(disk, page(size=256 * 1024), 0)
+        model.tell("cut")
 
 
 def test_without_a_volatile_cache_there_is_no_power_to_cut(program: Path, tmp_path: Path) -> None:

@@ -9,14 +9,13 @@ from redolab.disks.loop import LoopDisk, is_buffered
 from redolab.errors import LabError
 from redolab.machine import processes
 from redolab.machine.clean_up_journal import Journal
-from redolab.machine.device import BlockDevice
 from redolab.machine.facts import RequestQueue
 from redolab.machine.processes import Command
 from redolab.units import MIB
 
 
 def loops(folder: Path) -> list[str]:
-    """Of files in a folder: other tests may run beside these."""
+    """Return the loop devices of files in a folder: other tests may have others."""
     listed = subprocess.run(["losetup", "--all"], capture_output=True, text=True, check=True).stdout
     return [line for line in listed.splitlines() if str(folder) in line]
 
@@ -63,8 +62,7 @@ def test_a_killed_lab_leaves_no_mount_to_the_next(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("disk_possible")
 def test_a_device_is_treated_like_another_disk(tmp_path: Path) -> None:
     with LoopDisk.attached(tmp_path / "disk", 32 * MIB, None) as disk:
-        device = BlockDevice.under(disk.folder)
-        assert device is not None
+        device = disk.device
         settings = Path("/sys/class/block") / device.name / "queue"
 
         def found() -> list[str | None]:
@@ -77,37 +75,26 @@ def test_a_device_is_treated_like_another_disk(tmp_path: Path) -> None:
         assert found() == before
         with device.treated_as(RequestQueue(depth=1023)):
             assert found()[:2] == ["none", "128\n"]
-        with (
-            pytest.raises(LabError, match="cfq"),
-            device.treated_as(RequestQueue(scheduler="cfq")),  # type: ignore[arg-type]
-        ):
+        with pytest.raises(LabError), device.treated_as(RequestQueue(scheduler="cfq")):  # type: ignore[arg-type]
             pass
         assert found() == before
 
 
 def test_without_root_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redolab.machine.processes.is_root", lambda: False)
-    with (
-        pytest.raises(LabError),
-        LoopDisk.attached(tmp_path / "disk", 32 * MIB, None),
-    ):
+    with pytest.raises(LabError), LoopDisk.attached(tmp_path / "disk", 32 * MIB, None):
         pass
 
 
+@pytest.mark.usefixtures("disk_possible")
 def test_a_file_system_without_direct_io_is_noticed(tmp_path: Path) -> None:
-    if not processes.is_root():
-        pytest.skip("mounting needs root")
     with LoopDisk.attached(tmp_path / "disk", 32 * MIB, None) as disk:
-        device = BlockDevice.under(disk.folder)
-        assert device is not None
-        assert not is_buffered(device)
+        assert not is_buffered(disk.device)
     memory = tmp_path / "memory"
     memory.mkdir()
     processes.run(Command(["mount", "-t", "ramfs", "ramfs", str(memory)]))
     try:
         with LoopDisk.attached(memory / "disk", 32 * MIB, None) as disk:
-            device = BlockDevice.under(disk.folder)
-            assert device is not None
-            assert is_buffered(device)
+            assert is_buffered(disk.device)
     finally:
         processes.run(Command(["umount", str(memory)]))

@@ -1,4 +1,4 @@
-"""What the anatomy makes of its recoveries: what each level adds, how sure that is, and in which phase."""
+"""The anatomy's effects: the time that each level adds, its interval, and the phase that changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from experiments.anatomy.experiment import FACTORS, cases
 from experiments.anatomy.report import answer, levels, levels_table
-from redolab.crash.records.recovery import Outcome, RecoveryTrial
+from redolab.crash.records.recovery import Outcome
 from redolab.results.alike import Keyed
 from redolab.results.anatomy import BASELINE, Case, as_cases, effects
 from redolab.servers.catalogue import server_catalogue
@@ -25,17 +25,24 @@ Measured = tuple[Keyed, Case]
 _KEYED = keyed()
 
 
-def measured(level: str, image: str, seconds: float, *, slower_apply: float = 0.0, factor: str = "tables") -> Measured:
-    return changed(
-        (_KEYED, Case(BASELINE if level == BASELINE else factor, level)),
-        msgspec.structs.replace(trial(seconds, slower_apply=slower_apply), image=image),
-    )
+def measured(
+    level: str,
+    image: str,
+    seconds: float,
+    *,
+    slower_apply: float = 0.0,
+    of_trial: Mapping[str, Any] = {},
+    **of_keyed: Any,
+) -> Measured:
+    """A recovery of a level, with fields of its trial or of `Keyed` changed."""
+    recovery = record(msgspec.structs.replace(trial(seconds, slower_apply=slower_apply), image=image, **of_trial))
+    factor = BASELINE if level == BASELINE else "tables"
+    return replace(_KEYED, recovery=recovery, **of_keyed), Case(factor, level)
 
 
-def changed(case: Measured, trial: RecoveryTrial | None = None, **of_keyed: Any) -> Measured:
-    """Return a case with another trial, or with fields of `Keyed` changed."""
-    recovery = record(case[0].trial if trial is None else trial)
-    return replace(case[0], recovery=recovery, **of_keyed), case[1]
+def crashes(level: str, seconds: float, *, spread: float = 1.01, **more: Any) -> list[Measured]:
+    """Three crashes of a level, each a factor slower than the one before."""
+    return [measured(level, f"{level}-{number}", seconds * spread**number, **more) for number in (-1, 0, 1)]
 
 
 def effects_of(*measured: Measured) -> Sequence[Mapping[str, Any]]:
@@ -50,42 +57,29 @@ def excludes_zero(row: Mapping[str, Any]) -> bool:
     return bool(row["low"] > 0 or row["high"] < 0)
 
 
-def found() -> Mapping[str, Mapping[str, Any]]:
-    """A baseline whose crashes lie 6 % apart, and three crashes of each level."""
-
-    def crashes(level: str, seconds: float, *, slower_apply: float = 0.0) -> list[Measured]:
-        return [
-            measured(level, f"{level}-{number}", seconds * 1.06**number * (1 + sign / 50), slower_apply=slower_apply)
-            for number in (-1, 0, 1)
-            for sign in (-1, 0, 1)
-        ]
-
-    base = crashes(BASELINE, 3.5)
-    many = crashes("20,000 files", 7.3, slower_apply=4.0)
-    few = crashes("2,000 files", 3.6)
-    return by_level(*base, *many, *few)
-
-
 def test_the_answer_is_one_short_sentence_with_the_largest_significant_change_and_what_was_never_ready() -> None:
-    base = [measured(BASELINE, f"{BASELINE}-{number}", 3.5 * 1.01**number) for number in range(3)]
-    slow = [measured("20,000 files", f"many-{number}", 7.0 * 1.01**number) for number in range(3)]
-    stuck = [
-        changed(each, msgspec.structs.replace(each[0].trial, outcome=Outcome.STUCK, seconds_to_ready=None))
-        for level in ("none (secondary index, small pool)", "all (secondary index, small pool)")
-        for each in [measured(level, level, 1.0, factor="change buffer")]
-    ]
-    rows = levels(as_cases([*base, *slow, *stuck]))
-    said = answer(rows)
-    assert said == (
-        "MariaDB 10.11.19 took 3.5 s longer (+100 %) with tables: 20,000 files; 1 of 3 changes significant, 2 never ready."
-    )
-    assert len(said.split()) <= 30
+    never = {"outcome": Outcome.STUCK, "seconds_to_ready": None}
+    stuck = [measured(level, level, 1.0, of_trial=never) for level in ("2 files", "3 files")]
+    rows = levels(as_cases([*crashes(BASELINE, 3.5), *crashes("20,000 files", 7.0), *stuck]))
+    answered = answer(rows)
+    told = ("MariaDB 10.11.19", "3.5 s", "+100 %", "20,000 files", "1 of 3", "2 never ready")
+    assert [each for each in told if each not in answered] == []
+    assert len(answered.split()) <= 30
     cells = [cell for row in levels_table(rows).cells for cell in row]
     assert cells.count("NOT READY (1)") == 2
 
 
 def test_what_is_added_is_a_share_of_the_baseline_with_what_crashes_differ_by_in_the_interval() -> None:
-    of = found()
+    repeated = [
+        each
+        for noise in (0.98, 1.0, 1.02)
+        for each in (
+            *crashes(BASELINE, 3.5 * noise, spread=1.06),
+            *crashes("20,000 files", 7.3 * noise, spread=1.06, slower_apply=4.0),
+            *crashes("2,000 files", 3.6 * noise, spread=1.06),
+        )
+    ]
+    of = by_level(*repeated)
     many, few = of["20,000 files"], of["2,000 files"]
     assert of[BASELINE]["added"] is None
     assert many["added"] == pytest.approx(3.8, rel=0.01)
@@ -98,19 +92,18 @@ def test_what_is_added_is_a_share_of_the_baseline_with_what_crashes_differ_by_in
 
 
 def test_a_level_recovered_from_the_baselines_own_crashes_is_compared_crash_by_crash() -> None:
-    """What crashes differ by is not in it."""
-    crashes = {"a": 2.0, "b": 4.0, "c": 8.0}
-    base = [measured(BASELINE, name, seconds) for name, seconds in crashes.items()]
-    own = [measured("64M", name, 1.1 * seconds + 0.01) for name, seconds in crashes.items()]
-    apart = [measured("1G", name * 2, 1.1 * seconds + 0.01) for name, seconds in crashes.items()]
+    """The interval leaves out how much crashes differ."""
+    images = {"a": 2.0, "b": 4.0, "c": 8.0}
+    base = [measured(BASELINE, name, seconds) for name, seconds in images.items()]
+    own = [measured("64M", name, 1.1 * seconds + 0.01) for name, seconds in images.items()]
+    apart = [measured("1G", name * 2, 1.1 * seconds + 0.01) for name, seconds in images.items()]
     of = by_level(*base, *own, *apart)
     assert excludes_zero(of["64M"])
     assert not excludes_zero(of["1G"])
 
 
 def test_a_level_of_one_crash_is_as_uncertain_as_crashes_of_baselines_differ() -> None:
-    base = [measured(BASELINE, f"base-{number}", 3.5 * 1.06**number) for number in (-1, 0, 1)]
-    of = effects_of(*base, measured("20,000 files", "one", 7.0))[-1]
+    of = effects_of(*crashes(BASELINE, 3.5, spread=1.06), measured("20,000 files", "one", 7.0))[-1]
     # Student's t with 2 degrees of freedom, a spread of ln 1.06 between crashes, and one crash beside three.
     reach = 4.303 * math.log(1.06) * math.sqrt(1 + 1 / 3)
     assert math.log1p(of["high"]) == pytest.approx(math.log(2) + reach, rel=0.001)
@@ -133,25 +126,18 @@ def test_one_of_twenty_levels_that_leaves_out_zero_by_chance_does_not_stand() ->
 
 
 def test_a_log_that_ends_before_the_server_was_ready_names_no_phase() -> None:
-    """What it lacks is the longest of it, as in a log that was misread."""
+    """The part that it lacks is the longest, as in a log that was misread."""
     timeline = trial().timeline
     assert timeline is not None
-    cut = msgspec.structs.replace(timeline, seconds_to_ready=None, ready=None)
-    base = [measured(BASELINE, f"base-{number}", 3.3 + number / 10) for number in range(3)]
-    short = [
-        changed(each, msgspec.structs.replace(each[0].trial, timeline=cut))
-        for each in (measured("5,000", "many", seconds) for seconds in (7.3, 7.4, 7.5))
-    ]
-    assert effects_of(*base, *short)[-1]["phase"] is None
+    cut = {"timeline": msgspec.structs.replace(timeline, seconds_to_ready=None, ready=None)}
+    assert effects_of(*crashes(BASELINE, 3.4), *crashes("5,000", 7.4, of_trial=cut))[-1]["phase"] is None
 
 
 def test_a_level_is_compared_with_the_baseline_of_its_own_machine() -> None:
-    elsewhere = keyed(machine=msgspec.structs.replace(MACHINE, cpu="another CPU")).key
+    key = keyed(machine=msgspec.structs.replace(MACHINE, cpu="another CPU")).key
+    elsewhere: dict[str, Any] = {"key": key, "machine": "local (2)"}
     here = [measured(BASELINE, "a", 3.4), measured(BASELINE, "b", 3.4), measured("20,000 files", "c", 9.0)]
-    there = [
-        changed(each, key=elsewhere, machine="local (2)")
-        for each in (measured(BASELINE, "d", 30.0), measured("20,000 files", "e", 33.0))
-    ]
+    there = [measured(BASELINE, "d", 30.0, **elsewhere), measured("20,000 files", "e", 33.0, **elsewhere)]
     rows = levels(as_cases([*here, *there]))
     assert {row["label"]: round(row["added"], 1) for row in rows if row["level"] != BASELINE} == {
         "MariaDB 10.11.19 on local": 5.6,
@@ -174,15 +160,12 @@ def test_every_case_is_one_that_the_server_can_have(name: str) -> None:
 
 def test_crashes_of_two_machines_of_a_class_are_no_baseline_together() -> None:
     """One recovers more slowly than the other, though their descriptions are alike."""
-    one = [
-        changed(measured(level, f"{level}-1", seconds), run="one", identity="1")
-        for level, seconds in ((BASELINE, 3.0), ("20,000 files", 5.0))
-    ]
-    other = [
-        changed(measured(level, f"{level}-2", seconds), run="other", identity="2")
-        for level, seconds in ((BASELINE, 6.0), ("20,000 files", 8.0))
-    ]
-    of = effects_of(*one, *other)
-    assert {(round(each["base"], 3), round(each["added"], 3)) for each in of if each["level"] != BASELINE} == {
-        (3.0, 2.0), (6.0, 2.0),
-    }  # fmt: skip
+    of = effects_of(
+        *(
+            measured(level, f"{level}-{machine}", seconds, run=machine, identity=machine)
+            for machine, base in (("one", 3.0), ("other", 6.0))
+            for level, seconds in ((BASELINE, base), ("20,000 files", base + 2.0))
+        )
+    )
+    added = {(round(each["base"], 3), round(each["added"], 3)) for each in of if each["level"] != BASELINE}
+    assert added == {(3.0, 2.0), (6.0, 2.0)}

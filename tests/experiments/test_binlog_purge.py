@@ -1,8 +1,7 @@
-"""Removing binary logs under load: what is worked out of statements, and small removals on real servers."""
+"""Purges of binary logs under load: effects computed from statements, and small purges on real servers."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,22 +13,23 @@ from experiments.binlog_purge.experiment import (
     PurgeTrial,
     expiry,
     extents_in,
-    removal_times,
+    purge_times,
 )
 from redolab.clock import now
+from redolab.crash.bench.started_server import new_server
 from redolab.errors import WorkloadFailed
 from redolab.lab import Lab
 from redolab.machine import processes
 from redolab.machine.processes import Command
 from redolab.runs.schema import RunState
+from redolab.runs.store import RunStore, new_session
 from redolab.servers.dialects import InstanceRequest, Purpose
-from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
-from redolab.servers.instance import Instance, prepare_folder
 from redolab.units import GIB, MIB
 from redolab.workloads.paced import PacedRun, PacedStatement, paced_tables, paced_updates
 from redolab.workloads.windows import commit_window
 from tests.command import run_of
+from tests.examples import MACHINE
 
 SMALL = ("binlog-purge", "--repeat", "1", "--seconds", "1s", "--seed", "1", "--storage", "local")
 
@@ -39,33 +39,26 @@ def steady(seconds: int) -> list[PacedStatement]:
     return [PacedStatement(due=number / 100, done=number / 100 + 0.002) for number in range(100 * seconds)]
 
 
-def all_held(statements: Sequence[PacedStatement], began: float, ended: float) -> list[PacedStatement]:
-    """The same where nothing is acknowledged from one moment to another."""
-    return [PacedStatement(due=each.due, done=ended) if began <= each.done < ended else each for each in statements]
-
-
-def one_held(statements: Sequence[PacedStatement], began: float, ended: float) -> list[PacedStatement]:
-    """The same where the first statement due then waits, and no other."""
-    first = next(each for each in statements if each.due >= began)
-    others = [each for each in statements if each is not first]
-    return sorted([*others, PacedStatement(due=first.due, done=ended)], key=lambda each: each.done)
+def all_held(began: float, ended: float) -> list[PacedStatement]:
+    """Ten seconds of such statements, none acknowledged between two times."""
+    return [PacedStatement(due=each.due, done=ended) if began <= each.done < ended else each for each in steady(10)]
 
 
 def trial(statements: Sequence[PacedStatement], removal: tuple[float, float]) -> PurgeTrial:
-    """A removal at 5 s in ten seconds of these statements."""
+    """A purge at 5 s in ten seconds of these statements."""
     return PurgeTrial(
         version="5.5.9",
         asked_per_second=100.0,
         clients=16,
-        lying=PreparedFiles(bytes=(GIB, GIB), extents=(9, 11), cached_bytes=0, seconds=20.0),
+        files=PreparedFiles(bytes=(GIB, GIB), extents=(9, 11), cached_bytes=0, seconds=20.0),
         quiet=commit_window(statements, 0.0, 5.0),
         removing=commit_window(statements, 5.0, 10.0),
-        removal_times=removal_times(statements, *removal, 10.0),
+        removal=purge_times(statements, *removal, 10.0),
     )
 
 
 def test_clients_that_are_all_held_wait_from_when_they_were_due() -> None:
-    found = trial(all_held(steady(10), 5.0, 5.8), (5.0, 5.8))
+    found = trial(all_held(5.0, 5.8), (5.0, 5.8))
     assert found.quiet.longest_wait_s == pytest.approx(0.002)
     assert found.quiet.waits_over_100ms == 0
     assert found.removing.longest_wait_s == pytest.approx(0.8)
@@ -73,59 +66,59 @@ def test_clients_that_are_all_held_wait_from_when_they_were_due() -> None:
     assert found.removing.waits_over_100ms == pytest.approx(70, abs=1)
     assert found.removing.longest_without_commit_s == pytest.approx(0.8, abs=0.02)
     assert found.removing.commits[0] == pytest.approx(100, abs=1)
-    assert found.removal_times.commits == 0
-    assert found.removal_times.longest_without_commit_s == pytest.approx(0.808, abs=0.001)
+    assert found.removal.commits == 0
+    assert found.removal.longest_without_commit_s == pytest.approx(0.808, abs=0.001)
     assert found.stood_still
     assert found.kept_up == pytest.approx(1.0, abs=0.01)
 
 
 def test_one_client_that_waits_holds_up_no_other() -> None:
-    found = trial(one_held(steady(10), 5.0, 5.8), (5.0, 5.8))
+    statements = [PacedStatement(due=5.0, done=5.8) if each.due == 5.0 else each for each in steady(10)]
+    found = trial(sorted(statements, key=lambda each: each.done), (5.0, 5.8))
     assert found.removing.longest_wait_s == pytest.approx(0.8)
     assert found.removing.waits_over_100ms == 1
-    assert found.removal_times.commits == pytest.approx(80, abs=2)
-    assert found.removal_times.longest_without_commit_s < 0.03
+    assert found.removal.commits == pytest.approx(80, abs=2)
+    assert found.removal.longest_without_commit_s < 0.03
     assert not found.stood_still
 
 
 def test_a_removal_that_is_over_between_two_commits_holds_nobody() -> None:
     found = trial(steady(10), (5.003, 5.006))
-    assert found.removal_times.commits == 0
-    assert found.removal_times.longest_without_commit_s == pytest.approx(0.01)
-    assert found.removal_times.longest_within_s == pytest.approx(0.003)
+    assert found.removal.commits == 0
+    assert found.removal.longest_without_commit_s == pytest.approx(0.01)
+    assert found.removal.longest_within_s == pytest.approx(0.003)
     assert not found.is_long_enough
     assert not found.stood_still
 
 
 def test_what_was_on_its_way_when_all_were_held_hides_no_standstill() -> None:
-    statements = all_held(steady(10), 5.02, 5.8)
-    found = trial(statements, (5.0, 5.8))
-    assert found.removal_times.commits == 2
-    assert found.removal_times.longest_within_s == pytest.approx(0.788, abs=0.001)
+    found = trial(all_held(5.02, 5.8), (5.0, 5.8))
+    assert found.removal.commits == 2
+    assert found.removal.longest_within_s == pytest.approx(0.788, abs=0.001)
     assert found.stood_still
     # Half of a removal without a commit is another thing than a lock that is held for it.
-    assert not trial(all_held(steady(10), 5.4, 5.8), (5.0, 5.8)).stood_still
+    assert not trial(all_held(5.4, 5.8), (5.0, 5.8)).stood_still
 
 
 def test_seconds_are_slow_below_half_of_what_is_usual() -> None:
     assert trial(steady(10), (5.0, 5.1)).details()["slow_seconds"] == 0
     # Held for two seconds and a half: two whole ones without a commit; then all that was due at once.
-    assert trial(all_held(steady(10), 5.0, 7.5), (5.0, 7.5)).details()["slow_seconds"] == 2
+    assert trial(all_held(5.0, 7.5), (5.0, 7.5)).details()["slow_seconds"] == 2
 
 
 def test_expiry_is_by_seconds_where_a_server_has_them_and_waits_for_no_replica() -> None:
-    assert expiry({"expire_logs_days": "0"}) == {"expire_logs_days": 1}
-    assert expiry({"expire_logs_days": "0", "binlog_expire_logs_seconds": "0"}) == {
-        "binlog_expire_logs_seconds": 86_400
-    }
-    newest = {"binlog_expire_logs_seconds": "0", "slave_connections_needed_for_purge": "1"}
-    assert expiry(newest) == {"binlog_expire_logs_seconds": 86_400, "slave_connections_needed_for_purge": 0}
+    days, seconds, replicas = "expire_logs_days", "binlog_expire_logs_seconds", "slave_connections_needed_for_purge"
+    assert expiry({days: "0"}) == {days: 1}
+    assert expiry({days: "0", seconds: "0"}) == {seconds: 86_400}
+    assert expiry({seconds: "0", replicas: "1"}) == {seconds: 86_400, replicas: 0}
 
 
-def test_extents_are_read_from_what_filefrag_says() -> None:
-    assert extents_in("/data/binlog.000002: 14 extents found\n") == 14
-    assert extents_in("/data/binlog.000002: 1 extent found\n") == 1
-    assert extents_in("FIBMAP: Operation not supported\n") is None
+@pytest.mark.parametrize(
+    ("line", "extents"),
+    [("binlog.000002: 14 extents found", 14), ("binlog.000002: 1 extent found", 1), ("FIBMAP: not supported", None)],
+)
+def test_extents_are_read_from_what_filefrag_says(line: str, extents: int | None) -> None:
+    assert extents_in(line) == extents
 
 
 def test_a_client_that_is_late_is_waited_for_and_half_a_line_is_not_read(tmp_path: Path) -> None:
@@ -136,40 +129,32 @@ def test_a_client_that_is_late_is_waited_for_and_half_a_line_is_not_read(tmp_pat
         run = PacedRun(process, tmp_path, 2)
         assert [round(each.waited * 1000) for each in run.statements()] == [2, 1, 3]
         run.wait_answered(1.5, 0.2, lambda: None)
-        with pytest.raises(WorkloadFailed, match="behind by more than"):
+        with pytest.raises(WorkloadFailed):
             run.wait_answered(2.0, 0.2, lambda: None)
     finally:
         process.stop()
-    with pytest.raises(WorkloadFailed, match="ended by itself"):
+    with pytest.raises(WorkloadFailed):
         run.wait(now().monotonic + 5, lambda: None)
 
 
-def test_a_lock_that_holds_up_all_commits_is_seen(
-    lab: Lab, home: Path, mariadb: InstalledServer, tmp_path: Path
-) -> None:
-    """The control: what a removal under a lock would look like."""
-    folder = home / "instances/paced"
+def test_a_lock_that_holds_up_all_commits_is_seen(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:
+    """The control: the effect of a purge that held a lock."""
+    run = RunStore(tmp_path).create("binlog-purge", {}, new_session(MACHINE, "", {}))
     request = InstanceRequest(purpose=Purpose.PRODUCTION, log_size=64 * MIB, buffer_pool=64 * MIB)
-    with lab.journal.making(folder, "an instance of a test"):
-        prepare_folder(mariadb, folder)
-        initialise(mariadb, folder, request)
-        with Instance.start(mariadb, folder, request, tmp_path / "log") as instance:
-            instance.wait_ready()
-            with instance.connections.connect() as connection, connection.cursor() as cursor:
-                for statement in paced_tables(4):
-                    cursor.execute(statement)
-                with paced_updates(lab.tools, folder, tmp_path, clients=4, rate=100) as clients:
-                    began = now().monotonic + 1.5
-                    clients.wait(began, instance.check_running)
-                    cursor.execute("FLUSH TABLES WITH READ LOCK")
-                    locked = now().monotonic
-                    clients.wait(locked + 0.8, instance.check_running)
-                    freed = now().monotonic
-                    cursor.execute("UNLOCK TABLES")
-                    clients.wait(freed + 0.5, instance.check_running)
-                    clients.wait_answered(freed + 0.5, 30, instance.check_running)
-                    statements = clients.statements()
-    found = removal_times(statements, locked, freed, freed + 0.5)
+    with new_server(lab, run, mariadb, request) as server:
+        server.execute(*paced_tables(4))
+        look = server.instance.check_running
+        with paced_updates(lab.tools, server.instance.folder, tmp_path, clients=4, rate=100) as clients:
+            clients.wait(now().monotonic + 1.5, look)
+            server.execute("FLUSH TABLES WITH READ LOCK")
+            locked = now().monotonic
+            clients.wait(locked + 0.8, look)
+            freed = now().monotonic
+            server.execute("UNLOCK TABLES")
+            clients.wait(freed + 0.5, look)
+            clients.wait_answered(freed + 0.5, 30, look)
+            statements = clients.statements()
+    found = purge_times(statements, locked, freed, freed + 0.5)
     assert found.commits == 0
     assert found.longest_without_commit_s >= freed - locked
     # The first that was due under the lock waited for nearly all of it.
@@ -182,18 +167,15 @@ def test_files_are_written_and_purged_without_root() -> None:
     with run_of(*SMALL, "--server", "mariadb-10.11", *files) as run:
         assert run.record().state is RunState.COMPLETE
         results = BinlogPurge.results(run)
-        trials = [each.trial for each in results]
-        assert sorted(len(each.lying.bytes) for each in trials) == [1, 4]
+        assert sorted(len(each.trial.files.bytes) for each in results) == [1, 4]
         for result in results:
             each = result.trial
-            assert all(size >= result.step.file_size_bytes for size in each.lying.bytes)
-            assert sum(each.lying.bytes) < 1.5 * 4 * MIB
+            assert min(each.files.bytes) >= result.step.file_size_bytes
+            assert sum(each.files.bytes) < 1.5 * 4 * MIB
             assert each.quiet.statements == pytest.approx(100, abs=15)
             assert each.removing.statements >= 85
             assert 0 < each.removal_s < 60
             assert each.quiet.longest_wait_s > 0
-        rows = list(csv.DictReader((run.folder / "table.csv").open()))
-        assert sorted(row["files"] for row in rows) == ["1", "4"]
         assert (run.folder / "plots/waits.svg").stat().st_size > 5000
 
 
@@ -204,6 +186,6 @@ def test_expired_files_go_at_a_rotation_on_a_file_system_of_their_own() -> None:
     with run_of(*SMALL, "--server", "mysql-5.7", *files) as run:
         (result,) = BinlogPurge.results(run)
         assert result.group.file_system == "ext4"
-        assert len(result.trial.lying.bytes) == 3
+        assert len(result.trial.files.bytes) == 3
         # Forgotten as root: nothing of them was left in the page cache.
-        assert result.trial.lying.cached_bytes in (0, None)
+        assert result.trial.files.cached_bytes in (0, None)

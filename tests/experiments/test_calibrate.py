@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -12,17 +11,14 @@ from redolab.predict.calibration import read_calibration
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run
 from redolab.units import MIB
-from tests.command import nothing_is_left, redolab, run_of
+from tests.command import module_run, redolab
 
 pytestmark = pytest.mark.thorough
 
 SERVER = "mariadb-10.11"
 
 
-@pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    with run_of("calibrate", "--server", SERVER, "--log-size", "32M,64M", "--seed", "3") as made:
-        yield made
+run = module_run("calibrate", "--server", SERVER, "--log-size", "32M,64M", "--seed", "3")
 
 
 def test_it_leaves_a_calibration_of_this_machine(run: Run) -> None:
@@ -34,7 +30,6 @@ def test_it_leaves_a_calibration_of_this_machine(run: Run) -> None:
     assert found.runs == (run.name,)
     assert found.machine == run.record().sessions[-1].machine
     assert found.storages["local"].disk.in_order_mb_s > 0
-    nothing_is_left()
 
 
 def test_the_run_says_what_a_large_log_would_take(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""The page's large logs on a machine of another class: predicted by what others taught, and as that was scaled there."""
+"""Predictions of large logs on a machine of another class: by the calibrations of others, and scaled by its own."""
 
 from __future__ import annotations
 
@@ -11,17 +11,13 @@ from redolab.runs.store import Run
 from redolab.units import GIB
 
 
-def _calibration(folder: str) -> list[Run]:
-    return [run for run in measured_runs(folder) if run.record().experiment == "calibrate"][:1]
-
-
-def _of_intel(*, calibrated: bool) -> list[Run]:
-    return [run for run in measured_runs(HOST_D) if calibrated or run.record().experiment != "calibrate"]
+def _calibrations(folder: str) -> list[Run]:
+    return [run for run in measured_runs(folder) if run.record().experiment == "calibrate"]
 
 
 @pytest.fixture(scope="module")
 def found() -> list[LargeLog]:
-    return large_logs(_calibration(HOST_C), [*_calibration(HOST_B), *_of_intel(calibrated=True)])
+    return large_logs(_calibrations(HOST_C)[:1], [*_calibrations(HOST_B)[:1], *measured_runs(HOST_D)])
 
 
 def test_both_predictions_are_of_the_same_recoveries_of_large_logs(found: list[LargeLog]) -> None:
@@ -39,7 +35,8 @@ def test_both_predictions_are_of_the_same_recoveries_of_large_logs(found: list[L
 
 
 def test_without_its_calibration_only_others_predict_it() -> None:
-    alone = large_logs(_calibration(HOST_C), _of_intel(calibrated=False))
+    uncalibrated = [run for run in measured_runs(HOST_D) if run.record().experiment != "calibrate"]
+    alone = large_logs(_calibrations(HOST_C)[:1], uncalibrated)
     assert alone
     assert all(each.by_own is None for each in alone)
     assert "own small crashes" not in in_words(alone)

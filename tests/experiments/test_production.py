@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -16,23 +15,19 @@ from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from tests.command import nothing_is_left, redolab, run_of, wait_until_servers_are_gone
 
-SERVER = "mariadb-10.11"
 _CRASHES = 3
-_RUN = (
-    "run", "production", "--server", SERVER, "--log-size", "64M", "--workload", "oltp_write_only", "--warehouses", "1",
+_SMALL = (
+    "production", "--server", "mariadb-10.11", "--log-size", "64M", "--workload", "oltp_write_only", "--warehouses", "1",
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    with run_of(*_RUN[1:], "--crashes", str(_CRASHES), "--moment", "2s-8s", "--seed", "3") as made:
-        yield made
-
-
 @pytest.mark.thorough
-def test_every_state_of_one_load_is_recovered_once(run: Run) -> None:
-    assert run.record().state is RunState.COMPLETE
-    rows = list(csv.DictReader((run.folder / "table.csv").open()))
+def test_every_state_of_one_load_is_recovered_once() -> None:
+    with run_of(*_SMALL, "--crashes", str(_CRASHES), "--moment", "2s-8s", "--seed", "3") as run:
+        assert run.record().state is RunState.COMPLETE
+        rows = list(csv.DictReader((run.folder / "table.csv").open()))
+        # All are the run's own, to be removed like any: also those that the first group's load made for the others.
+        assert all(group.made for group in run.groups().values())
     assert len(rows) == _CRASHES
     moments = [float(row["crash_moment_s"]) for row in rows]
     assert len(set(moments)) == _CRASHES
@@ -40,14 +35,11 @@ def test_every_state_of_one_load_is_recovered_once(run: Run) -> None:
     assert all(float(row["ready_s"]) > 0 for row in rows)
     # In recovery it has the pool that it had under load.
     assert {row["buffer_pool_bytes"] for row in rows} == {row["pool_under_load_bytes"] for row in rows}
-    # All are the run's own, to be removed like any: also those that the first group's load made for the others.
-    assert all(group.made for group in run.groups().values())
-    nothing_is_left()
 
 
 @pytest.mark.thorough
 def test_a_lab_that_is_killed_in_a_load_knows_of_the_states_that_it_had_made() -> None:
-    arguments = [*_RUN, "--crashes", "8", "--moment", "2s-90s", "--seed", "4"]
+    arguments = ["run", *_SMALL, "--crashes", "8", "--moment", "2s-90s", "--seed", "4"]
     with subprocess.Popen(
         [sys.executable, "-m", "redolab", *arguments], stdout=subprocess.DEVNULL, cwd=PROJECT.root
     ) as process:

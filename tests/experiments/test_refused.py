@@ -37,29 +37,23 @@ def only_shipped_storages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("request_", "refusal"), list(_requests()))
 def test_what_cannot_be_measured_is_refused(request_: str, refusal: str) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        _check(request_)
-    assert str(refused.value) == refusal
+    assert _refusal_of(request_) == refusal
 
 
-def _check(request: str) -> None:
+def _refusal_of(request: str) -> str:
     name, *given = request.split()
     experiment: Any = load_experiment(name)
-    factors = read_factors(experiment.factors_type, dict(factor.split("=", 1) for factor in given))
-    if issubclass(experiment, Experiment):
-        experiment.cells(factors)
-    else:
-        factors.check()
-
-
-def _said(request: str) -> str:
     try:
-        _check(request)
+        factors = read_factors(experiment.factors_type, dict(factor.split("=", 1) for factor in given))
+        if issubclass(experiment, Experiment):
+            experiment.cells(factors)
+        else:
+            factors.check()
     except InvalidInput as refused:
         return str(refused)
-    raise ValueError(f"not refused: {request}")
+    return ""
 
 
 if __name__ == "__main__":
     os.environ["REDOLAB_STORAGE"] = os.devnull
-    REFUSED.write_text("\n\n".join(f"{request}\n    {_said(request)}" for request, _ in _requests()) + "\n")
+    REFUSED.write_text("\n\n".join(f"{request}\n    {_refusal_of(request)}" for request, _ in _requests()) + "\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,50 +10,44 @@ from experiments.resizing.experiment import Resizing
 from redolab.results.turns import ResizedLoad, ResizingTrial, Turn, resized_loads
 from redolab.runs.factors import read_factors
 from redolab.runs.schema import RunState
-from redolab.runs.store import Run
 from redolab.units import GIB, MIB
-from tests.command import nothing_is_left, run_of
+from tests.command import run_of
 from tests.thorough import mostly_thorough
 
 SMALL, LARGE = 16 * MIB, 64 * MIB
 
 
-@pytest.fixture(scope="module", params=mostly_thorough(["mysql-9", "mariadb-11.8"], ["mysql-9"]))
-def run(request: pytest.FixtureRequest) -> Iterator[Run]:
+@pytest.mark.parametrize("server", mostly_thorough(["mysql-9", "mariadb-11.8"], ["mysql-9"]))
+def test_both_sizes_take_turns_in_one_load_of_a_server_that_resizes_while_it_runs(server: str) -> None:
     with run_of(
-        "resizing", "--server", request.param, "--log-size", "16M,64M", "--warehouses", "1", "--pool", "256M",
+        "resizing", "--server", server, "--log-size", "16M,64M", "--warehouses", "1", "--pool", "256M",
         "--connections", "2", "--seconds", "5s", "--settling", "1s", "--warm-up", "2s", "--repeat", "1", "--seed", "7",
-    ) as made:  # fmt: skip
-        yield made
-
-
-def test_both_sizes_take_turns_in_one_load_of_a_server_that_resizes_while_it_runs(run: Run) -> None:
-    assert run.record().state is RunState.COMPLETE
-    (load,) = resized_loads([run])
+    ) as run:  # fmt: skip
+        assert run.record().state is RunState.COMPLETE
+        assert (run.folder / "plots/changes.svg").stat().st_size > 5000
+        (load,) = resized_loads([run])
     (block,) = load.blocks
     assert [turn.log_size_bytes for turn in block.turns] == [SMALL, LARGE, LARGE, SMALL]
     assert [(each.before, each.after) for each in block.resizes] == [(SMALL, LARGE), (LARGE, SMALL)]
     for turn in block.turns:
         assert turn.rate > 0
         # What is dirty in a log of that size is less than it holds: the size was in force.
-        assert turn.checkpoint_age_bytes is not None
-        assert 0 < turn.checkpoint_age_bytes < turn.log_size_bytes
+        assert 0 < (turn.checkpoint_age_bytes or 0) < turn.log_size_bytes
         assert turn.device_bytes_per_commit
     for change in block.resizes:
         assert 0 < change.answered_s <= change.in_force_s + 0.5
         assert any(at < 0 for at, _ in change.rates)
         assert any(at > change.in_force_s for at, _ in change.rates)
-    assert (run.folder / "plots/changes.svg").stat().st_size > 5000
-    assert nothing_is_left()
 
 
 def test_a_gain_is_of_blocks_whatever_drifts_from_one_to_the_next_and_within() -> None:
     """Each block is slower than the one before, each turn slower than the last: the larger log gains 2 % all the same."""
-    blocks = [
-        block([first, other, other, first], [base * (1.02 if size == LARGE else 1) * 0.98**turn for turn, size in
-              enumerate([first, other, other, first])])
-        for base, first, other in ((1000, SMALL, LARGE), (800, LARGE, SMALL), (700, SMALL, LARGE))
-    ]  # fmt: skip
+    blocks = []
+    for base, first, other in ((1000, SMALL, LARGE), (800, LARGE, SMALL), (700, SMALL, LARGE)):
+        sizes = [first, other, other, first]
+        blocks.append(
+            block(sizes, [base * (1.02 if size == LARGE else 1) * 0.98**turn for turn, size in enumerate(sizes)])
+        )
     gain = ResizedLoad(blocks).gain
     assert gain.change == pytest.approx(0.02)
     assert gain.low == pytest.approx(0.02)

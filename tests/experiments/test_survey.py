@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from experiments.survey import DrawnCrash, drawn_crashes
 from redolab.runs.schema import RunState
-from redolab.runs.store import Run
 from redolab.servers.sizes import SMALLEST_DATASET, SMALLEST_POOL
 from redolab.units import GIB, MIB
-from tests.command import nothing_is_left, run_of
+from tests.command import run_of
 
-SERVER = "mariadb-10.11"
 _MEMORY = 16 * GIB
 
 
-def _drawn(count: int, log_size: int = GIB, pools: int = 2, seed: str = "1") -> list[DrawnCrash]:
-    return drawn_crashes(log_size, count, pools, _MEMORY, seed)
+def _drawn(count: int, log_size: int = GIB, pools: int = 2) -> list[DrawnCrash]:
+    return drawn_crashes(log_size, count, pools, _MEMORY, seed="1")
 
 
 def test_every_size_of_tables_and_every_stretch_of_ages_is_met_once() -> None:
@@ -47,20 +44,14 @@ def test_no_pool_is_beyond_what_there_is(log_size: int) -> None:
         assert list(each.pools) == sorted(set(each.pools))
 
 
-@pytest.fixture(scope="module")
-def run() -> Iterator[Run]:
-    asked = ("--server", SERVER, "--log-size", "32M", "--workload", "bulk-update", "--crashes", "2", "--seed", "3")
-    with run_of("survey", *asked) as made:
-        yield made
-
-
 @pytest.mark.thorough
-def test_a_survey_sets_every_recovery_beside_its_prediction(run: Run) -> None:
-    assert run.record().state is RunState.COMPLETE
-    rows = list(csv.DictReader((run.folder / "table.csv").open()))
+def test_a_survey_sets_every_recovery_beside_its_prediction() -> None:
+    asked = ("--log-size", "32M", "--workload", "bulk-update", "--crashes", "2", "--seed", "3")
+    with run_of("survey", "--server", "mariadb-10.11", *asked) as run:
+        assert run.record().state is RunState.COMPLETE
+        rows = list(csv.DictReader((run.folder / "table.csv").open()))
     assert len({row["dataset_bytes"] for row in rows}) == 2
     assert len(rows) == 4
     assert all(float(row["ready_s"]) > 0 and float(row["predicted_s"]) > 0 for row in rows)
     # Statements that are under way at the limit may write a little beyond it, which shows in the smallest of logs.
     assert all(int(row["checkpoint_age_bytes"]) <= 1.2 * int(row["hard_limit_bytes"]) for row in rows)
-    nothing_is_left()

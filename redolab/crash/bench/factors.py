@@ -10,7 +10,7 @@ from redolab.disks.catalogue import storage_name, storage_profile
 from redolab.disks.file_systems import AS_IS, MADE_BY
 from redolab.disks.profiles import FolderStorage, StorageProfile, TmpfsStorage
 from redolab.errors import InvalidInput
-from redolab.runs.factors import CommonFactors, factor, keep_factor, one_of
+from redolab.runs.factors import CommonFactors, factor, keep_factor, one_of, several
 from redolab.runs.options import Option
 from redolab.servers.catalogue import server_catalogue, server_names
 from redolab.units import MIB, format_size
@@ -33,6 +33,12 @@ FILE_SYSTEMS = Option(
     "xfs,ext4",
 )
 """Option of a group whose server lies on a disk of its own (`redolab.crash.bench.own_disk`)."""
+
+
+def storages_factor(purpose: str = "to recover on") -> Any:
+    """Declare `STORAGE=` for an experiment on several storages."""
+    about = f"Storage profiles {purpose} ('redolab storage list'), or folders as in /mnt/fast, with commas."
+    return factor(about, several(storage_name), "local")
 
 
 def crash_factor() -> Any:
@@ -63,6 +69,16 @@ def workload_name(text: str) -> str:
     from redolab.workloads.catalogue import workload_catalogue
 
     return one_of("workload", workload_catalogue().names)(text)
+
+
+def tables_size(workload: str, warehouses: int | None, dataset: int | None = None, log_size: int = 0) -> int:
+    """Return the bytes of a load's tables: the size that was asked for, or a tenth more than the log, which can then fill."""
+    from redolab.workloads.catalogue import workload_catalogue
+
+    per_warehouse = workload_catalogue().get(workload).bytes_per_warehouse
+    if warehouses is not None and per_warehouse is not None:
+        return warehouses * per_warehouse
+    return dataset or log_size * 11 // 10
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeVar
 
+from redolab.crash.bench.checks import check_memory
 from redolab.crash.bench.crash_plan import PlannedCrash, PlannedRecovery
 from redolab.crash.kinds import crash_kind
 from redolab.crash.records.crash import CrashSpec
+from redolab.crash.wanted import WantedCrash, crash_spec
+from redolab.lab import Lab
 from redolab.servers.sizes import SMALLEST_POOL, default_pool
+from redolab.workloads.catalogue import workload_catalogue
 
 R = TypeVar("R", bound=PlannedRecovery)
 _SMALL_POOL_SHARE = 4
 """Divisor of the log for the smaller of the usual pools."""
+
+
+def planned_crashes(
+    lab: Lab, wanted: Iterable[tuple[str, WantedCrash]], pools: Iterable[int] = ()
+) -> list[PlannedCrash]:
+    """Return crashes of servers for a plan, once memory and workloads allow them; recoveries use the `pools`.
+
+    Raises `LabError`.
+    """
+    every = list(wanted)
+    check_memory([each for _, each in every], pools)
+    for workload in dict.fromkeys(each.workload for _, each in every):
+        workload_catalogue().get(workload).require(lab)
+    return [PlannedCrash(server=server, spec=crash_spec(lab.server(server), each)) for server, each in every]
 
 
 def crash_blocks(crashes: Sequence[tuple[PlannedCrash, Sequence[R]]]) -> list[list[tuple[PlannedCrash, Sequence[R]]]]:
