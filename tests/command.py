@@ -82,11 +82,18 @@ _BECOME_SOMEBODY = ("setpriv", f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--
 
 
 def redolab(
-    *arguments: str, environment: Mapping[str, str] | None = None, given: str = "", seconds: float = 280
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    given: str = "",
+    seconds: float = 280,
+    within: Sequence[str] = (),
 ) -> subprocess.CompletedProcess[str]:
-    """`redolab ARGUMENTS` to its end, within so many seconds, with `given` on its standard input."""
+    """`redolab ARGUMENTS` to its end, within so many seconds, with `given` on its standard input.
+
+    `within`: a command that runs another one, as in a namespace.
+    """
     return subprocess.run(
-        [sys.executable, "-m", "redolab", *arguments],
+        [*within, sys.executable, "-m", "redolab", *arguments],
         input=given,
         capture_output=True,
         text=True,
@@ -98,9 +105,11 @@ def redolab(
 
 
 @contextmanager
-def redolab_running(*arguments: str, environment: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
-    """While in it: `redolab ARGUMENTS` runs; then it is asked to end."""
-    command = [sys.executable, "-m", "redolab", *arguments]
+def redolab_running(
+    *arguments: str, environment: Mapping[str, str] | None = None, within: Sequence[str] = ()
+) -> Iterator[subprocess.Popen[str]]:
+    """While in it: `redolab ARGUMENTS` runs; then it is asked to end. `within` is as for `redolab`."""
+    command = [*within, sys.executable, "-m", "redolab", *arguments]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=PROJECT.root,
         env={**os.environ, **(environment or {})},
@@ -150,18 +159,18 @@ def wait_until_servers_are_gone(seconds: float = 30) -> None:
     """Wait until no server and no disk of a lab that was killed is left."""
     deadline = time.monotonic() + seconds
     while left := [
-        line for line in lab_processes() if any(name in line for name in ("mariadbd", "mysqld", "diskmodel"))
+        line for line in processes_in(PROJECT.lab) if any(name in line for name in ("mariadbd", "mysqld", "diskmodel"))
     ]:
         assert time.monotonic() < deadline, f"outlived the lab: {left}"
         time.sleep(0.05)
 
 
-def lab_processes() -> list[str]:
-    """The command lines of all processes that work in the tests' lab: none may be left when no lab runs."""
+def processes_in(folder: Path) -> list[str]:
+    """The command lines of all processes that name a folder, as those that work in a lab: none may be left by one that ends."""
     found = []
     for process in psutil.process_iter(["cmdline", "pid"]):
         words = process.info["cmdline"] or []
-        if process.pid != os.getpid() and any(str(PROJECT.lab) in word for word in words):
+        if process.pid != os.getpid() and any(str(folder) in word for word in words):
             found.append(" ".join(words))
     return found
 
@@ -177,7 +186,15 @@ def nothing_is_left() -> bool:
         ["losetup", "--list", "--noheadings", "--output=BACK-FILE"], capture_output=True, text=True, check=False
     )
     loops = [line for line in listed.stdout.splitlines() if str(PROJECT.lab) in line]
-    assert (lab_processes(), instances, disks, journal, running, mounts, loops) == ([], [], [], [], [], [], [])
+    assert (processes_in(PROJECT.lab), instances, disks, journal, running, mounts, loops) == (
+        [],
+        [],
+        [],
+        [],
+        [],
+        [],
+        [],
+    )
     return True
 
 

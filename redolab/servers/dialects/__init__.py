@@ -288,9 +288,9 @@ def other_than_expected(version: str, expected: str) -> bool:
     return Version.parse(version) != Version.parse(expected)
 
 
-def family_of(said: str) -> str:
+def family_of(version_text: str) -> str:
     """Return the family of a server binary, from the text of its `--version`."""
-    return "mariadb" if "MariaDB" in said else "mysql"
+    return "mariadb" if "MariaDB" in version_text else "mysql"
 
 
 def overridden(settings: Sequence[Setting], request: InstanceRequest) -> list[Setting]:

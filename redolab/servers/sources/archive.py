@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 
@@ -53,6 +54,7 @@ class ArchiveSource(
 ):
     """A vendor's generic Linux tarball: one folder with bin/ and share/ in it."""
 
+    tools: ClassVar[Sequence[str]] = ()
     file: str
     sha256: str
 
@@ -60,11 +62,6 @@ class ArchiveSource(
     def about(self) -> str:
         """Return a description of the source."""
         return f"tarball {self.file}"
-
-    @property
-    def tools(self) -> list[str]:
-        """Return the tools that fetching needs: none."""
-        return []
 
     def check_here(self) -> None:
         """Raise `LabError` if this machine's distribution lacks the libraries."""

@@ -8,12 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from redolab.machine.lab_folder import claim_lab_folder
 from redolab.project import PROJECT
+from tests.command import redolab, redolab_running
 
 CONTROL = "192.0.2.1"
 ADDRESS = f"tls://{CONTROL}:8786"
@@ -69,31 +70,15 @@ class Cluster:
         """Of whoever asks, at the scheduler's machine."""
         return {**os.environ, **tls(self.certificates), "PYTHONUNBUFFERED": "1"}
 
-    def command(self, *arguments: str) -> list[str]:
-        """`redolab ARGUMENTS` at the scheduler's machine."""
-        return _in(_CONTROL, [sys.executable, "-m", "redolab", *arguments])
-
     def redolab(
         self, *arguments: str, environment: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """`redolab ARGUMENTS` there, to its end."""
-        return subprocess.run(
-            self.command(*arguments), capture_output=True, text=True, check=False, timeout=280, cwd=PROJECT.root,
-            env={**self.environment, **(environment or {})},
-        )  # fmt: skip
+        """`redolab ARGUMENTS` at the scheduler's machine, to its end."""
+        return redolab(*arguments, environment={**self.environment, **(environment or {})}, within=_in(_CONTROL))
 
-    @contextmanager
-    def started(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-        """While in it: `redolab ARGUMENTS` there, whose output is read."""
-        with subprocess.Popen(
-            self.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1,
-            cwd=PROJECT.root, env=self.environment,
-        ) as process:  # fmt: skip
-            try:
-                yield process
-            finally:
-                if process.poll() is None:
-                    process.kill()
+    def started(self, *arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
+        """While in it: `redolab ARGUMENTS` at the scheduler's machine, whose output is read."""
+        return redolab_running(*arguments, environment=self.environment, within=_in(_CONTROL))
 
     def start_scheduler(self) -> None:
         """Start the scheduler and wait until it listens."""
@@ -119,7 +104,7 @@ class Cluster:
         }
         with (self.folder / f"{name}.log").open("wb") as log:
             self.processes[name] = subprocess.Popen(
-                _in(namespace, [sys.executable, "-m", "redolab", *arguments]),
+                [*_in(namespace), sys.executable, "-m", "redolab", *arguments],
                 stdout=log, stderr=subprocess.STDOUT, cwd=PROJECT.root, env=environment,
             )  # fmt: skip
 
@@ -174,9 +159,10 @@ def _network(machines: Sequence[str]) -> Iterator[None]:
             subprocess.run(["ip", "netns", "delete", namespace], check=False, capture_output=True)
 
 
-def _in(namespace: str, command: Sequence[str]) -> list[str]:
+def _in(namespace: str) -> list[str]:
+    """Return the command that runs another one in a network namespace."""
     # Not by `ip netns exec`, which copies all mounts: what another lab unmounts meanwhile would stay in use.
-    return ["nsenter", f"--net=/run/netns/{namespace}", *command]
+    return ["nsenter", f"--net=/run/netns/{namespace}"]
 
 
 def _ip(*arguments: str) -> None:

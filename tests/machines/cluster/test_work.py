@@ -20,7 +20,7 @@ from redolab.runs.loading import load_experiment
 def test_another_commit_measures_for_nobody(tmp_path: Path) -> None:
     task = Task(mark="m", experiment="recovery", options={}, plan="{}", group=0, lab="0, commit 0", logs=[])
     (tmp_path / JOB).write_bytes(msgspec.json.encode(task))
-    with pytest.raises(LabError, match="commit 0"):
+    with pytest.raises(LabError):
         do_job_in(tmp_path, Progress(Console(quiet=True)))
 
 

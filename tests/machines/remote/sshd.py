@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from redolab.machine import files
 from redolab.machine.apt import PrivateApt, codename
 from redolab.project import PROJECT
@@ -57,7 +59,7 @@ class Host:
 
     def cut(self) -> None:
         """Cut every connection that there is, as a network that goes down does."""
-        for pid in _children(self.pid):
+        for pid in _descendants(self.pid):
             os.kill(pid, signal.SIGKILL)
 
 
@@ -85,7 +87,7 @@ def host(folder: Path, *, path: str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/s
                 _wait_until_it_listens(folder / "sshd.log", process)
                 yield Host(folder, process.pid)
             finally:
-                for pid in [*_children(process.pid), process.pid]:
+                for pid in [*_descendants(process.pid), process.pid]:
                     os.kill(pid, signal.SIGKILL)
     finally:
         subprocess.run(["ip", "netns", "delete", NAMESPACE], check=True)
@@ -138,7 +140,5 @@ def _wait_until_it_listens(log: Path, process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.05)
 
 
-def _children(pid: int) -> list[int]:
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
-    own = [int(word) for word in found.stdout.split()]
-    return [*(child for each in own for child in _children(each)), *own]
+def _descendants(pid: int) -> list[int]:
+    return [child.pid for child in reversed(psutil.Process(pid).children(recursive=True))]

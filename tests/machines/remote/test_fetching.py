@@ -117,5 +117,5 @@ def test_a_name_of_a_job_or_a_run_leads_nowhere_else(name: object, tmp_path: Pat
 
 @pytest.mark.parametrize("answer", [b"", b"{", b"[1]", b'{"a": 1}', b"\xff"])
 def test_an_answer_that_makes_no_sense_is_an_error_of_that_machine(answer: bytes, tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="there"):
+    with pytest.raises(LabError):
         hostile(tmp_path, answer).jobs()

@@ -23,6 +23,7 @@ from tests.command import (
     SOMEBODY,
     folder_for_everybody,
     new_run,
+    processes_in,
     read_until,
     recoveries,
     redolab,
@@ -71,10 +72,7 @@ def _folder(there: Host, account: str) -> Path:
 
 
 def _processes_in(folder: Path) -> list[str]:
-    listed = subprocess.run(
-        ["ps", "-ww", "-eo", "pid=,ppid=,stat=,etimes=,args="], capture_output=True, text=True, check=True
-    ).stdout
-    return [line for line in listed.splitlines() if str(folder) in line and "sshd" not in line]
+    return [line for line in processes_in(folder) if "sshd" not in line]
 
 
 @pytest.mark.parametrize("account", mostly_thorough(["root", SOMEBODYS], ["root"]))
