@@ -183,8 +183,10 @@ def run(command: Command, *, seconds: float = 600.0, check: bool = True, to_its_
         raise CommandFailed(f"{program} is not on this machine", "see 'redolab doctor'")
     # A program that must not be interrupted must not die with the lab either.
     arguments = command.arguments if to_its_end else _dying_with_the_lab(command.arguments)
-    with interrupts.held():
-        process = subprocess.Popen(
+    # Interrupts are held back until `_communicated`, which ends the program when one comes.
+    with (
+        interrupts.held(),
+        subprocess.Popen(
             arguments,
             cwd=command.folder,
             env=_environment(command.environment),
@@ -192,15 +194,9 @@ def run(command: Command, *, seconds: float = 600.0, check: bool = True, to_its_
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
-        )
-        # Held until here, so that an interrupt meets the handler below.
-        try:
-            out, err = _communicated(process, command, seconds, to_its_end=to_its_end)
-        finally:
-            for stream in (process.stdin, process.stdout, process.stderr):
-                if stream is not None:
-                    with suppress(OSError):
-                        stream.close()
+        ) as process,
+    ):
+        out, err = _communicated(process, command, seconds, to_its_end=to_its_end)
     output = Output(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
     if check and output.status != 0:
         last = (output.err.strip() or output.out.strip()).splitlines()[-12:]

@@ -71,7 +71,7 @@ class Tools:
         }
         return Tool(unpacked, environment)
 
-    def own(self, name: str) -> Path:
+    def folder_of(self, name: str) -> Path:
         """Return the folder of a tool that the lab builds itself, existing or not."""
         return self._folder / name
 
@@ -92,21 +92,21 @@ class Tools:
         if not missing:
             return
         packages = [PACKAGES[name] for name in missing]
-        if not has_apt():
-            raise _lacks_apt(packages)
-        privilege = self._privilege()
-        with progress.stage(f"getting {', '.join(packages)}"):
-            if privilege is None:
+        if has_apt() and self._privilege() is None:
+            with progress.stage(f"getting {', '.join(packages)}"):
                 self._unpack(missing)
-            else:
-                self._install(privilege, packages)
+        else:
+            self.install(packages, progress)
         for name in names:
             self.get(name)
 
     def install(self, packages: Sequence[str], progress: Progress) -> None:
-        """Install packages that bring no program of the same name. Raises `LabError` without root or apt."""
+        """Install packages. Raises `LabError` without root or apt."""
         if not has_apt():
-            raise _lacks_apt(packages)
+            raise LabError(
+                f"this machine, {distribution_names()[0]}, lacks {', '.join(packages)}, and the lab installs with apt alone",
+                how_to_install(packages),
+            )
         privilege = self._privilege()
         if privilege is None:
             raise LabError(f"{', '.join(packages)} cannot be installed without root", how_to_install(packages))
@@ -159,10 +159,3 @@ class Tools:
                 apt = PrivateApt.prepare(making / "apt", codename(), beside_installed=True)
                 apt.unpack([PACKAGES[name]], making / "root")
                 files.move(making / "root", self._folder / name)
-
-
-def _lacks_apt(packages: Sequence[str]) -> LabError:
-    return LabError(
-        f"this machine, {distribution_names()[0]}, lacks {', '.join(packages)}, and the lab installs with apt alone",
-        how_to_install(packages),
-    )

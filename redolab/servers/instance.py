@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import TracebackType
 
 import msgspec
 import pymysql
@@ -122,24 +121,22 @@ class Instance(AbstractContextManager["Instance"]):
             sandbox.stop(signal.SIGKILL)
             raise
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
 
     def watch(self, seconds: float, done: Callable[[], bool]) -> None:
         """Read the error log until `done`. Raises `ServerFailed` after `seconds`, or if the server has ended."""
         deadline = now().monotonic + seconds
         while not done():
-            self.look(_POLL_SECONDS)
+            self.read_log(_POLL_SECONDS)
             if now().monotonic > deadline:
                 raise self._failure(f"{self.server.name} was not there within {seconds:.0f} s")
 
-    def look(self, seconds: float = 0.0) -> None:
+    def read_log(self, seconds: float = 0.0) -> None:
         """Read the error log for `seconds`. Raises `ServerFailed`, with its last lines, if the server has ended."""
-        self._read_log(now().monotonic + seconds)
+        self._read_lines(now().monotonic + seconds)
         if (status := self.status) is not None:
-            self._read_log(now().monotonic)
+            self._read_lines(now().monotonic)
             raise self._failure(f"{self.server.name} ended with status {status} while it was starting")
 
     def wait_ready(self, seconds: float = 3600.0) -> None:
@@ -180,7 +177,7 @@ class Instance(AbstractContextManager["Instance"]):
 
     def check_running(self) -> None:
         """Raise `ServerFailed` if the server has ended although the lab did not end it."""
-        self._read_log(now().monotonic)
+        self._read_lines(now().monotonic)
         if (status := self.status) is not None:
             raise self._failure(f"{self.server.name} ended by itself with status {status}")
 
@@ -268,7 +265,7 @@ class Instance(AbstractContextManager["Instance"]):
         sent = self.send_signal(signal.SIGKILL)
         if not self.ends_within(60.0):
             raise ServerFailed(f"{self.server.name} is still there 60 s after SIGKILL", "is its disk hanging?")
-        self._read_log(now().monotonic)
+        self._read_lines(now().monotonic)
         return sent
 
     def freeze(self) -> Instant:
@@ -305,16 +302,16 @@ class Instance(AbstractContextManager["Instance"]):
         """Shut the server down cleanly. Raises `ServerFailed` after `seconds`, or if the server ends with an error."""
         processes.kill(self._process, signal.SIGTERM)
         status = self._sandbox.wait(seconds)
-        self._read_log(now().monotonic)
+        self._read_lines(now().monotonic)
         if status != 0:
             raise self._failure(f"{self.server.name} did not shut down cleanly (status {status})")
 
     def end(self) -> None:
         """End the sandbox with all that runs in it."""
         self._sandbox.stop(signal.SIGKILL)
-        self._read_log(now().monotonic)
+        self._read_lines(now().monotonic)
 
-    def _read_log(self, deadline: float) -> None:
+    def _read_lines(self, deadline: float) -> None:
         for line in self._sandbox.lines(deadline):
             self.log.append(line)
             for event in events(line):

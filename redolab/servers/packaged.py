@@ -47,7 +47,7 @@ def has_packages(name: str) -> bool:
 def _file_of_package(lab: Lab, server: InstalledServer, package: str, path: Path) -> Path:
     """Return a file of a package of the server's version, in a folder of its own."""
     _, source = _core_package(server.name)
-    folder = lab.tools.own(f"{path.name}-{server.name}-{server.dialect.version}")
+    folder = lab.tools.folder_of(f"{path.name}-{server.name}-{server.dialect.version}")
     file = folder / path.name
     if file.exists():
         return file

@@ -6,16 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from redolab.commands.upkeep.diagnosis import Examination, examine
 from redolab.errors import LabError
 from redolab.machine import apt, distribution
 from redolab.machine.clean_up_journal import Journal
 from redolab.machine.tools import Tools
-from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.servers.catalogue import server_catalogue
+from tests.command import QUIET
 
 Release = dict[str, str]
 ROCKY = {"ID": "rocky", "ID_LIKE": "rhel centos fedora"}
@@ -52,7 +51,7 @@ def test_without_apt_what_is_missing_is_named_and_nothing_is_run_for_it(
     monkeypatch.setattr("redolab.machine.processes.run", lambda *given, **options: pytest.fail(f"{given} was run"))
     tools = Tools(tmp_path / "tools", Journal(tmp_path / "journal"))
     with pytest.raises(LabError) as refused:
-        tools.require(["bwrap", "sysbench"], Progress(Console()))
+        tools.require(["bwrap", "sysbench"], QUIET)
     assert refused.value.remedy == "install bubblewrap sysbench"
     assert not (tmp_path / "tools").exists()
 

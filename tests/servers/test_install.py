@@ -20,8 +20,7 @@ from redolab.project import PROJECT
 from redolab.servers.dialects import Version
 from redolab.servers.install import CatalogueEntry, Servers
 from redolab.servers.own import entry_of_folder, keep_own_server
-
-QUIET = Progress(Console(quiet=True))
+from tests.command import QUIET
 
 
 @pytest.fixture

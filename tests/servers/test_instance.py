@@ -12,19 +12,18 @@ from pathlib import Path
 import psutil
 import pymysql
 import pytest
-from rich.console import Console
 
 from redolab.errors import ServerFailed
-from redolab.lab import Lab, open_lab
+from redolab.lab import Lab
 from redolab.machine import files, processes
 from redolab.machine.device import BlockDevice
-from redolab.progress import Progress
 from redolab.servers.dialects import SOCKET, InstanceRequest, Purpose, Setting
 from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, OPTIONS, Instance, prepare_folder
 from redolab.servers.sandbox import SERVER_USER
 from redolab.units import MIB
+from tests.command import unpacked
 
 REQUEST = InstanceRequest(purpose=Purpose.RECOVER, log_size=16 * MIB, buffer_pool=64 * MIB)
 
@@ -33,8 +32,7 @@ REQUEST = InstanceRequest(purpose=Purpose.RECOVER, log_size=16 * MIB, buffer_poo
 def initialised(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a server that nobody has started."""
     made = tmp_path_factory.mktemp("initialised") / "instance"
-    with open_lab(Progress(Console(quiet=True)), list) as lab:
-        initialise(lab.server("mariadb-10.11"), made, REQUEST)
+    initialise(unpacked(), made, REQUEST)
     return made
 
 

@@ -1,9 +1,13 @@
-"""The lab's own box, built on this machine: Debian with everything that the lab needs in a guest."""
+"""The lab's own box, built on this machine: Debian with everything that the lab needs in a guest.
+
+Its kernel also shows if KVM works: a machine may have the device and still be unable to use it.
+"""
 
 from __future__ import annotations
 
 import re
 import signal
+import time
 from pathlib import Path
 
 import xxhash
@@ -31,6 +35,10 @@ _ANOTHER = "name another box in vagrant/settings.local.yaml, as in 'box: debian/
 _PATIENCE = 3600.0
 _PREFIX = re.compile(r"^(\s*(==>|\S+:)\s)+")
 """Prefix of each line of Vagrant's."""
+_KVM_DEVICE = Path("/dev/kvm")
+_QEMU = "qemu-system-x86_64"
+_KVM_PATIENCE = 20.0
+_KERNEL_BANNER = "Linux version"
 _WIDTH = 70
 _LAST_LINES = 8
 
@@ -82,3 +90,36 @@ def watch(command: Command, log: Path, stage: Stage, seconds: float, failed: str
         raise LabError(
             f"{failed} ({why})", f"all it said is in {log}", details=list(filter(None, lines))[-_LAST_LINES:]
         )
+
+
+def boots_under_kvm(kernel: Path | None, folder: Path) -> bool:
+    """Return True if the kernel boots far enough under KVM to print. Without a kernel: if QEMU starts with KVM.
+
+    `folder` holds the output.
+    """
+    if not _KVM_DEVICE.exists() or processes.which(_QEMU) is None:
+        return False
+    kernel = kernel if kernel is not None and kernel.exists() else _own_kernel()
+    if kernel is None:
+        return _qemu_starts()
+    shown = ["-display", "none", "-no-reboot", "-serial", "stdio", "-monitor", "none"]
+    boot = ["-kernel", str(kernel), "-append", "console=ttyS0 earlyprintk=ttyS0 panic=-1"]
+    command = Command([_QEMU, "-accel", "kvm", "-cpu", "host", "-m", "512M", *shown, *boot])
+    process = processes.start(command, folder / "kvm.log")
+    try:
+        deadline = time.monotonic() + _KVM_PATIENCE
+        return any(_KERNEL_BANNER in line.text for line in process.lines(deadline))
+    finally:
+        process.stop()
+
+
+def _qemu_starts() -> bool:
+    ask = Command(
+        [_QEMU, "-accel", "kvm", "-machine", "none", "-display", "none", "-monitor", "stdio"], standard_input=b"quit\n"
+    )
+    return processes.run(ask, seconds=_KVM_PATIENCE, check=False).status == 0
+
+
+def _own_kernel() -> Path | None:
+    """Return a kernel of this machine; None if it keeps none in /boot."""
+    return next(iter(sorted(Path("/boot").glob("vmlinuz-*"), reverse=True)), None)

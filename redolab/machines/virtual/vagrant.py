@@ -16,11 +16,10 @@ from redolab.errors import CommandFailed, Interrupted, InvalidInput, LabError
 from redolab.lab import tools_of
 from redolab.machine import files, processes
 from redolab.machine.interrupts import unwinding
-from redolab.machine.kvm import boots_under_kvm
 from redolab.machine.lab_folder import claim_lab_folder
 from redolab.machine.lock import is_locked, locked
 from redolab.machine.processes import Command
-from redolab.machines.virtual.box import KERNEL, box_file, build_box, watch
+from redolab.machines.virtual.box import KERNEL, boots_under_kvm, box_file, build_box, watch
 from redolab.progress import Progress, Stage
 from redolab.project import PROJECT
 

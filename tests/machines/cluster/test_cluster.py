@@ -11,17 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from redolab.crash.records.recovery import RecoveryTrial
-from redolab.lab import open_lab
 from redolab.machine import files
-from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.runs.frames import load_frame
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
-from tests.command import SMALL, new_run, processes_in, read_until, run_names
+from tests.command import SMALL, new_run, processes_in, read_until, run_names, unpacked
 from tests.machines.cluster.machines import ADDRESS, Cluster, certificates, cluster, tls
 from tests.toy.dice import Thrown
 
@@ -34,8 +31,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can have ne
 @pytest.fixture(scope="module")
 def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """The cluster; its machines know the toy experiment as well."""
-    with open_lab(Progress(Console(quiet=True)), list) as lab:
-        lab.server("mariadb-10.11")
+    unpacked()
     # Beside the lab, so that the servers are linked and not copied.
     folder = PROJECT.root / ".lab/tests/cluster"
     files.remove(folder)

@@ -47,6 +47,11 @@ def run(tmp_path: Path, plan: DicePlan) -> Run:
     return made
 
 
+@pytest.fixture
+def merging(run: Run, plan: DicePlan) -> Merging:
+    return Merging(run, plan)
+
+
 def _session(name: str, machine: Machine = MACHINE) -> Session:
     session = new_session(machine, "abc", {}, identity=f"{name} {machine.cpu}")
     return msgspec.structs.replace(session, address=name, seconds={"fill": 1.0})
@@ -70,8 +75,9 @@ def positions(run: Run) -> list[int | None]:
     return [record.position for record in run.trials(Thrown)]
 
 
-def test_each_group_is_merged_once_with_the_session_of_its_machine(tmp_path: Path, run: Run, plan: DicePlan) -> None:
-    merging = Merging(run, plan)
+def test_each_group_is_merged_once_with_the_session_of_its_machine(
+    tmp_path: Path, run: Run, plan: DicePlan, merging: Merging
+) -> None:
     merging.merge(1, arrived(tmp_path / "a", plan, 1, "one"))
     merging.merge(0, arrived(tmp_path / "b", plan, 0, "two"))
     merging.merge(2, arrived(tmp_path / "c", plan, 2, "one"))
@@ -85,16 +91,18 @@ def test_each_group_is_merged_once_with_the_session_of_its_machine(tmp_path: Pat
     assert len(list((run.folder / "logs").glob("*.log"))) == 12
 
 
-def test_a_group_that_comes_a_second_time_changes_nothing(tmp_path: Path, run: Run, plan: DicePlan) -> None:
-    merging = Merging(run, plan)
+def test_a_group_that_comes_a_second_time_changes_nothing(
+    tmp_path: Path, run: Run, plan: DicePlan, merging: Merging
+) -> None:
     merging.merge(1, arrived(tmp_path / "a", plan, 1, "one"))
     before = {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()}
     merging.merge(1, arrived(tmp_path / "b", plan, 1, "two"))
     assert before == {path: path.read_bytes() for path in run.folder.rglob("*") if path.is_file()}
 
 
-def test_what_is_not_all_of_a_group_is_refused_and_leaves_nothing(tmp_path: Path, run: Run, plan: DicePlan) -> None:
-    merging = Merging(run, plan)
+def test_what_is_not_all_of_a_group_is_refused_and_leaves_nothing(
+    tmp_path: Path, run: Run, plan: DicePlan, merging: Merging
+) -> None:
     with pytest.raises(LabError):
         merging.merge(0, arrived(tmp_path / "a", plan, 0, "one", lost=1))
     with pytest.raises(LabError):
@@ -104,13 +112,12 @@ def test_what_is_not_all_of_a_group_is_refused_and_leaves_nothing(tmp_path: Path
 
 
 def test_a_group_half_measured_before_is_measured_anew_and_only_that_counts(
-    tmp_path: Path, run: Run, plan: DicePlan
+    tmp_path: Path, run: Run, plan: DicePlan, merging: Merging
 ) -> None:
     first = plan.positions(0)[0]
     run.add_group(GroupRecord(group=0, attempt=1, session=0, name="die-0", made=True, seconds=1.0))
     run.add_trial(TrialRecord(position=first, group=0, trial=Thrown(eyes=5)))
     assert groups_merged_whole(run, plan) == set()
-    merging = Merging(run, plan)
     again = arrived(tmp_path / "a", plan, 0, "one")
     again.add_verdict(VerdictRecord(position=first, group=0, attempt=1, session=0, verdict={}))
     merging.merge(0, again)
@@ -130,8 +137,9 @@ def failed(arrived: Run, plan: DicePlan, group: int, position: int | None) -> No
     )
 
 
-def test_a_group_with_a_failed_step_is_merged_and_not_complete(tmp_path: Path, run: Run, plan: DicePlan) -> None:
-    merging = Merging(run, plan)
+def test_a_group_with_a_failed_step_is_merged_and_not_complete(
+    tmp_path: Path, run: Run, plan: DicePlan, merging: Merging
+) -> None:
     lost = plan.positions(0)[-1]
     broken = arrived(tmp_path / "a", plan, 0, "one", lost=1)
     failed(broken, plan, 0, lost)
@@ -145,9 +153,8 @@ def test_a_group_with_a_failed_step_is_merged_and_not_complete(tmp_path: Path, r
 
 
 def test_a_group_that_could_not_be_made_is_merged_as_a_failure_and_nothing_else(
-    tmp_path: Path, run: Run, plan: DicePlan
+    tmp_path: Path, run: Run, plan: DicePlan, merging: Merging
 ) -> None:
-    merging = Merging(run, plan)
     broken = RunStore(tmp_path / "a").create("dice", {}, _session("one"))
     broken.write_plan(plan)
     failed(broken, plan, 0, None)

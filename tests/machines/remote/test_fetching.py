@@ -9,17 +9,16 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from rich.console import Console
 
 from redolab.errors import LabError
 from redolab.machines.remote.address import MachineAddress
 from redolab.machines.remote.machine import OtherMachine
 from redolab.machines.remote.ssh import ConnectionLost, Ssh
 from redolab.machines.remote.visit import fetch_runs
-from redolab.progress import Progress
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore, new_session
 from redolab.units import MIB
+from tests.command import QUIET
 from tests.examples import MACHINE
 from tests.machines.remote.test_agent import ended, facts, said, started
 
@@ -49,7 +48,7 @@ def fetch(there: Path, ssh: Sequence[str] = HERE) -> None:
     """Fetch the runs that a new job has changed there: all of them."""
     ended(there, started(there, ["sh", "-c", f"touch {there}/runs/*/run.json"]))
     machine = OtherMachine(ADDRESS, facts(there), Ssh("there", ssh))
-    fetch_runs(machine, machine.jobs()[-1], Progress(Console(quiet=True)))
+    fetch_runs(machine, machine.jobs()[-1], QUIET)
 
 
 def files_of(folder: Path) -> list[str]:

@@ -12,13 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from redolab.lab import open_lab
-from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.runs.schema import RunState
 from tests.command import (
+    QUIET,
     SMALL,
     SOMEBODY,
     folder_for_everybody,
@@ -45,7 +44,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def there() -> Iterator[Host]:
     """A host with a default server unpacked here, which it will be brought."""
-    with open_lab(Progress(Console(quiet=True)), list) as lab:
+    with open_lab(QUIET, list) as lab:
         lab.server("mariadb-10.11")
         if missing := [package for program, package in NEEDED.items() if shutil.which(program) is None]:
             lab.tools.install(missing, lab.progress)
