@@ -23,7 +23,7 @@ STILL_WRITTEN = 5.0
 
 
 def write_whole(path: Path, content: bytes, *, mode: int = 0o666) -> None:
-    """Write a file so that it is there whole or not at all, on the disk, and its folder with it. Raises `DiskFull`.
+    """Write a file to the disk, whole or not at all, and its folder with it. Raises `DiskFull`.
 
     Its mode is never wider than `mode`, also while it is written.
     """

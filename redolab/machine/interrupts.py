@@ -31,8 +31,8 @@ def unwinding() -> Iterator[None]:
         yield
         return
     _Held.unwinding, _Held.pending = True, None
-    # A user who started the lab with nohup wants SIGHUP ignored. (SIGINT is also ignored in a script's background
-    # jobs, but nobody asked for that.)
+    # A user who started the lab with nohup wants SIGHUP ignored. SIGINT is also ignored in a script's background jobs,
+    # though the user did not ask for that.
     nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     caught = [each for each in _CAUGHT if not (nohup and each is signal.SIGHUP)]
     before = {each: signal.signal(each, _on_signal) for each in caught}

@@ -44,7 +44,7 @@ def _machine_locked() -> Iterator[None]:
             lock.bind(_NAME)
         except OSError:
             raise _busy(f"another redolab run (process {_listener()}) has this machine") from None
-        # Nobody is ever accepted; whoever asks who holds the lock stays queued.
+        # No connection is ever accepted: a lab that asks for the holder stays in the queue.
         lock.listen(4096)
         yield
 

@@ -338,7 +338,7 @@ def is_stopped(process: ProcessIdentity) -> bool:
     """
     if _find(process) is None:
         return False
-    # psutil tells the states of processes, not of threads.
+    # psutil has the states of processes, not of threads.
     states = [_state(thread) for thread in Path(f"/proc/{process.pid}/task").glob("*/stat")]
     return bool(states) and all(state in ("T", "Z", "X", None) for state in states)
 

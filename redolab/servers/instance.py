@@ -1,4 +1,4 @@
-"""A running server with a private data directory and a socket, and nobody else's."""
+"""A running server with a data directory and a socket of its own."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class Instance(AbstractContextManager["Instance"]):
             return False
         if Event.UNDO_END in self._first or Event.TRANSACTIONS not in self._first:
             return True
-        # With no rows to undo, nobody says that it is done.
+        # With no rows to undo, the log has no line for the end.
         return self._nothing_to_undo
 
     @contextmanager

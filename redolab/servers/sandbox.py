@@ -84,7 +84,7 @@ class Sandbox:
         return Command(wrapped, environment=self.bubblewrap.environment)
 
     def user_arguments(self) -> list[str]:
-        """Return the arguments that make a server give up root by itself."""
+        """Return the arguments that make a server give up root."""
         return ["--user=redolab"] if processes.is_root() else []
 
     @staticmethod

@@ -21,7 +21,7 @@ from typing import Any
 MARK = "redolab-machine.json"
 """File that makes a folder the lab's own, to be written to and removed."""
 FETCHED = "fetched"
-"""File beside a job's record: whoever asked for the job has all that it made."""
+"""File beside a job's record, present once its owner has fetched all that the job made."""
 VISIT = ".visit"
 """Lock of the one who copies the lab there or starts a job."""
 _RECORD, _STATUS = "job.json", "status"
@@ -84,7 +84,7 @@ def start(folder: Path, request: dict[str, Any]) -> None:
     record = {"arguments": request["arguments"], "by": request["by"], "started": started}
     _write(own / _RECORD, json.dumps({**record, "pid": process.pid}))
     print(json.dumps(own.name), flush=True)
-    # The connection ends when nobody holds these any more.
+    # The connection ends once no process holds these streams.
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
@@ -126,7 +126,7 @@ def _is_locked(path: Path) -> bool:
 
 
 def _write(path: Path, content: str) -> None:
-    """Write a file so that it is there whole or not at all, also after a power cut."""
+    """Write a file whole or not at all, also after a power cut."""
     partial = path.with_name(f".{path.name}")
     with partial.open("w") as file:
         file.write(content)

@@ -47,7 +47,7 @@ _SLACK = 1.1
 T = TypeVar("T")
 
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*\Z")]
-"""Name of a job or a run there. Folders here are named for it, and the machine may be anybody's."""
+"""Name of a job or a run there. Folders here get the name, so it is checked: the machine may be hostile."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ class RemoteJob(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     alive: bool
     fetched: bool
-    """Whoever asked for it has all that it made."""
+    """True if the job's owner has fetched all that it made."""
     status: int | None
     """Exit status; None while the job runs, and if its end was not recorded."""
 

@@ -158,7 +158,7 @@ def _held(command: Sequence[str], errors: int | IO[bytes]) -> Iterator[str]:
             process.terminate()
             raise
         finally:
-            # With its input it ends by itself, also if the connection is lost.
+            # The program ends when its input does, also if the connection is lost.
             process.communicate()
 
 

@@ -68,7 +68,7 @@ def build_box(boxes: Path, progress: Progress) -> Path:
         lists, options = sources(codename())
         files.write_whole(making / "sources.list", lists.encode())
         files.write_whole(making / "apt.conf", options.encode())
-        # In namespaces: what it mounts and whatever it has started goes with it.
+        # In namespaces of the script's own, its mounts and processes end with it.
         alone = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]
         build = Command([*alone, "sh", str(PROJECT.vagrant / "box/build.sh"), str(making), codename()])
         watch(build, boxes / "build.log", stage, _PATIENCE, "the box could not be built")

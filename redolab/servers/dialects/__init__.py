@@ -255,6 +255,7 @@ class Dialect(Protocol):
 
         The two agree on the instant only if nothing is written in between.
         """
+        return None
 
 
 def dialect_of(family: str, version: Version) -> Dialect:
