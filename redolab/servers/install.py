@@ -179,8 +179,8 @@ class Servers:
         )
 
     def _sandbox(self, folder: Path, source: Source) -> Sandbox:
-        beside = [Path(source.path)] if isinstance(source, FolderSource) else []
-        return Sandbox(self._tools.get("bwrap"), _system(folder, source), folder / "etc", beside)
+        extra_folders = [Path(source.path)] if isinstance(source, FolderSource) else []
+        return Sandbox(self._tools.get("bwrap"), _system(folder, source), folder / "etc", extra_folders)
 
 
 def _read_mark(folder: Path) -> _Mark | None:

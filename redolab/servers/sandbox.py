@@ -42,12 +42,12 @@ _START_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """Files that a server sees: those of `system`, users of its own, each folder of `beside` at its own path."""
+    """Files that a server sees: those of `system`, users of its own, each of `extra_folders` at its own path."""
 
     bubblewrap: Tool
     system: Path
     etc: Path
-    beside: Sequence[Path] = ()
+    extra_folders: Sequence[Path] = ()
 
     def prepare(self) -> None:
         """Write the few files of /etc that a server looks at."""
@@ -63,7 +63,7 @@ class Sandbox:
         starts outlives the lab.
         """
         bindings = ["--bind", str(instance), str(INSTANCE)] if instance else []
-        for folder in self.beside:
+        for folder in self.extra_folders:
             bindings += ["--ro-bind", str(folder), str(folder)]
         links = [part for name in ("bin", "sbin", "lib", "lib64") for part in ("--symlink", f"usr/{name}", f"/{name}")]
         wrapped = [

@@ -44,7 +44,7 @@ JOBS = "cluster/jobs"
 """Folder of the jobs in the lab's folder: one folder a job, removed when its outcome is known."""
 JOB, GROUP, CHECK = "job.json", "group", "check"
 """Names in a job's folder: the job, and the folders of its runs."""
-_KEPT = "cluster/evidence"
+_EVIDENCE = "cluster/evidence"
 _LARGEST_EVIDENCE = 128 * MIB
 """Bytes of evidence above which it is not sent: it would pass through the memory of worker, scheduler and client."""
 _LAST_LINES = 12
@@ -164,9 +164,9 @@ def _keep_large_evidence(group: Run, machine: str, say: Callable[[str], None]) -
     """Keep evidence here if it is too large to be sent, and leave a note in its place."""
     for path in sorted((group.folder / "evidence").glob("*")):
         if (size := files.folder_size(path)) > _LARGEST_EVIDENCE:
-            kept = PROJECT.lab / _KEPT / f"{path.name}-{uuid.uuid4().hex[:8]}"
-            files.move(path, kept)
-            text = f"{format_size(size)} of evidence stays on {machine}: {kept}"
+            evidence = PROJECT.lab / _EVIDENCE / f"{path.name}-{uuid.uuid4().hex[:8]}"
+            files.move(path, evidence)
+            text = f"{format_size(size)} of evidence stays on {machine}: {evidence}"
             files.write_whole(path / "elsewhere.txt", f"{text}\n".encode())
             say(text)
 

@@ -298,10 +298,10 @@ def overridden(settings: Sequence[Setting], request: InstanceRequest) -> list[Se
     """Return the settings with a request's changes: some left out, some replaced, additional ones last."""
     replaced = {_option(override.name): override for override in request.overrides}
     left_out = {_option(name) for name in request.without}
-    kept = [
+    changed = [
         replaced.pop(_option(setting.name), setting) for setting in settings if _option(setting.name) not in left_out
     ]
-    return [*kept, *replaced.values()]
+    return [*changed, *replaced.values()]
 
 
 def option_file(settings: Sequence[Setting], instance: Path, base: Path, share: Path, *, network: bool = False) -> str:

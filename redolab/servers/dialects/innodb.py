@@ -67,14 +67,14 @@ def binary_log(request: InstanceRequest, *, synced: int) -> list[Setting]:
     """
     if not request.binary_log:
         return [Setting("skip_log_bin", None, "as asked")]
-    asked = request.sync_binlog is not None
+    is_asked = request.sync_binlog is not None
     return [
         Setting("log_bin", "binlog", "as asked"),
         Setting("server_id", "1", "the binary log wants one"),
         Setting(
             "sync_binlog",
-            str(request.sync_binlog if asked else synced),
-            "as asked" if asked else "the version's default",
+            str(request.sync_binlog if is_asked else synced),
+            "as asked" if is_asked else "the version's default",
         ),
     ]
 
