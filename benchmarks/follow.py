@@ -49,7 +49,6 @@ def _measured(lab: Lab, name: str, folder: Path) -> tuple[float, float]:
     initialise(server, folder, _REQUEST)
     with Instance.start(server, folder, _REQUEST, folder / "error.log") as instance:
         instance.wait_ready(60)
-        assert instance.pid is not None
         process = ServerProcess(instance.pid)
         return _seconds(lambda: process.look(time.monotonic())), _seconds(process.redo)
 

@@ -236,7 +236,7 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
         from redolab.machine import processes
         from redolab.servers.sandbox import INSTANCE
 
-        sandbox = replace(server.sandbox, beside=(*server.sandbox.beside, program.parent))
+        sandbox = replace(server.sandbox, extra_folders=(*server.sandbox.extra_folders, program.parent))
         command = sandbox.command(program, [*arguments, f"--target-dir={INSTANCE / _BACKUP}", "--user=root"], folder)
         began = now().monotonic
         output = processes.run(command, seconds=_PATIENCE)

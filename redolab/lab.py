@@ -132,9 +132,9 @@ def open_lab(progress: Progress, clean_up: Callable[[], list[str]], *, beside_ot
     check_lab_folder(folder)
     with alone(folder), unwinding():
         claim_lab_folder(folder)
-        processes.go_first()
+        processes.offer_to_oom_killer()
         lab = _lab_in(folder, progress)
-        for path in lab.journal.strike_strangers():
+        for path in lab.journal.drop_foreign():
             progress.note(f"the clean-up journal names {path}, which is not in this lab's folder: left as it is")
         _say_cleared(progress, lab.journal.clear())
         _say_cleared(progress, clean_up())

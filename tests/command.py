@@ -16,25 +16,35 @@ from typing import Any
 
 import psutil
 import pytest
+from rich.console import Console
 
 from redolab.crash.records.recovery import RecoveryTrial
 from redolab.disks.attaching import DISKS
-from redolab.lab import native_folder
+from redolab.lab import native_folder, open_lab
 from redolab.machine import files
+from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.results.recoveries import recoveries_of
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
+from redolab.servers.install import InstalledServer
 from redolab.workloads.data import TableCheck
 
+QUIET = Progress(Console(quiet=True))
 UNCHECKED = ("--check-disks", "off")
 SMALL = ("--log-size", "64M", "--dataset", "32M", "--open-transaction", "5000", "--pool", "64M", *UNCHECKED)
 """A crash that takes seconds."""
 
 
+def unpacked(name: str = "mariadb-10.11") -> InstalledServer:
+    """Return a server of the catalogue, unpacked in the tests' lab."""
+    with open_lab(QUIET, list) as lab:
+        return lab.server(name)
+
+
 @contextmanager
 def folder_for_everybody() -> Iterator[Path]:
-    """While in it: a folder that every account reaches. Those of pytest are for one account, and each session of it sees to that."""
+    """Yield a folder that every account reaches; pytest's own folders are for one account."""
     with tempfile.TemporaryDirectory(prefix="redolab-test-", dir="/var/tmp") as name:
         folder = Path(name)
         folder.chmod(0o711)
@@ -42,11 +52,11 @@ def folder_for_everybody() -> Iterator[Path]:
 
 
 SOMEBODY = 65533
-"""An account that nothing on the machine belongs to."""
+"""Number of an account that owns nothing on the machine."""
 
 
 def python_for_everybody() -> str:
-    """This Python, or the system's of the same version if this one lies where only root can go. Skips the test without root."""
+    """Return this Python, or the system's of the same version if only root reaches this one. Skip the test without root."""
     if os.geteuid() != 0:
         pytest.skip("only root can become somebody else")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -60,7 +70,7 @@ def python_for_everybody() -> str:
 def as_somebody(
     *arguments: str, folder: Path, environment: Mapping[str, str] | None = None, said: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """`python ARGUMENTS` as an account that owns nothing, at home in a folder, to its end."""
+    """Run `python ARGUMENTS` to its end as an account that owns nothing, with `folder` as its home."""
     packages = next(Path(sys.prefix).glob("lib/python*/site-packages"))
     return subprocess.run(
         [*_BECOME_SOMEBODY, python_for_everybody(), *arguments],
@@ -84,11 +94,18 @@ _BECOME_SOMEBODY = ("setpriv", f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--
 
 
 def redolab(
-    *arguments: str, environment: Mapping[str, str] | None = None, given: str = "", seconds: float = 280
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    given: str = "",
+    seconds: float = 280,
+    within: Sequence[str] = (),
 ) -> subprocess.CompletedProcess[str]:
-    """`redolab ARGUMENTS` to its end, within so many seconds, with `given` on its standard input."""
+    """Run `redolab ARGUMENTS` to its end, with `given` on its standard input.
+
+    `within`: a command that runs another one, as in a namespace.
+    """
     return subprocess.run(
-        [sys.executable, "-m", "redolab", *arguments],
+        [*within, sys.executable, "-m", "redolab", *arguments],
         input=given,
         capture_output=True,
         text=True,
@@ -100,9 +117,11 @@ def redolab(
 
 
 @contextmanager
-def redolab_running(*arguments: str, environment: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
-    """While in it: `redolab ARGUMENTS` runs; then it is asked to end."""
-    command = [sys.executable, "-m", "redolab", *arguments]
+def redolab_running(
+    *arguments: str, environment: Mapping[str, str] | None = None, within: Sequence[str] = ()
+) -> Iterator[subprocess.Popen[str]]:
+    """Run `redolab ARGUMENTS` within the block, then ask it to end. `within` is as for `redolab`."""
+    command = [*within, sys.executable, "-m", "redolab", *arguments]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=PROJECT.root,
         env={**os.environ, **(environment or {})},
@@ -114,7 +133,7 @@ def redolab_running(*arguments: str, environment: Mapping[str, str] | None = Non
 
 
 def read_until(process: subprocess.Popen[str], *markers: str) -> str:
-    """Return what a process prints up to a line that has all of these."""
+    """Return the output of a process up to a line that has all of these markers."""
     assert process.stdout is not None
     said = ""
     for line in process.stdout:
@@ -125,7 +144,7 @@ def read_until(process: subprocess.Popen[str], *markers: str) -> str:
 
 
 def signal_at(marker: str, with_signal: signal.Signals, arguments: Sequence[str]) -> tuple[int, str]:
-    """Start `redolab ARGUMENTS`, signal it when it prints `marker`; its exit status and all that it printed."""
+    """Start `redolab ARGUMENTS`, signal it when it prints `marker`; return its exit status and its whole output."""
     with redolab_running(*arguments) as process:
         said = read_until(process, marker)
         process.send_signal(with_signal)
@@ -158,7 +177,7 @@ def killed_when_seen(choose: Callable[[list[psutil.Process]], list[psutil.Proces
 
 @contextmanager
 def run_of(*arguments: str, status: int = 0) -> Iterator[Run]:
-    """While in it: the run that `redolab run ARGUMENTS` made, with what it said. Then it is removed, and nothing may be left."""
+    """Yield the run that `redolab run ARGUMENTS` made, its output in `said`. Remove it then, and check that nothing is left."""
     done = redolab("run", *arguments)
     assert done.returncode == status, done.stdout + done.stderr
     made = RunStore().get("latest")
@@ -185,24 +204,24 @@ def wait_until_servers_are_gone(seconds: float = 30) -> None:
     """Wait until no server and no disk of a lab that was killed is left."""
     deadline = time.monotonic() + seconds
     while left := [
-        line for line in lab_processes() if any(name in line for name in ("mariadbd", "mysqld", "diskmodel"))
+        line for line in processes_in(PROJECT.lab) if any(name in line for name in ("mariadbd", "mysqld", "diskmodel"))
     ]:
         assert time.monotonic() < deadline, f"outlived the lab: {left}"
         time.sleep(0.05)
 
 
-def lab_processes() -> list[str]:
-    """The command lines of all processes that work in the tests' lab: none may be left when no lab runs."""
+def processes_in(folder: Path) -> list[str]:
+    """Return the command lines of all processes that name a folder. None may be left in a lab that has ended."""
     found = []
     for process in psutil.process_iter(["cmdline", "pid"]):
         words = process.info["cmdline"] or []
-        if process.pid != os.getpid() and any(str(PROJECT.lab) in word for word in words):
+        if process.pid != os.getpid() and any(str(folder) in word for word in words):
             found.append(" ".join(words))
     return found
 
 
 def nothing_is_left() -> bool:
-    """No process, instance, copy, lab disk, mount or loop device, no journal entry, no run that says it is running."""
+    """Check that the lab left no process, instance, disk, mount, loop device, journal entry or running run."""
     instances = files.names(native_folder(PROJECT.lab) / "instances")
     disks = files.names(PROJECT.lab / DISKS)
     journal = files.names(PROJECT.lab / "journal")
@@ -212,28 +231,36 @@ def nothing_is_left() -> bool:
         ["losetup", "--list", "--noheadings", "--output=BACK-FILE"], capture_output=True, text=True, check=False
     )
     loops = [line for line in listed.stdout.splitlines() if str(PROJECT.lab) in line]
-    assert (lab_processes(), instances, disks, journal, running, mounts, loops) == ([], [], [], [], [], [], [])
+    assert (processes_in(PROJECT.lab), instances, disks, journal, running, mounts, loops) == (
+        [],
+        [],
+        [],
+        [],
+        [],
+        [],
+        [],
+    )
     return True
 
 
 def checks(run: Run) -> list[TableCheck]:
-    """All that was looked at in the servers that a run has recovered."""
+    """Return all consistency checks of the servers that a run has recovered."""
     found = [each.judgement for each in recoveries_of(run) if each.judgement is not None]
     assert found
     return [check for judgement in found for check in judgement.checks]
 
 
 def run_names() -> list[str]:
-    """The runs there are."""
+    """Return the names of all runs."""
     return [run.name for run in RunStore().all()]
 
 
 def new_run(before: list[str]) -> Run:
-    """The only run that there was not before."""
+    """Return the only run that did not exist before."""
     (run,) = [run for run in RunStore().all() if run.name not in before]
     return run
 
 
 def recoveries(run: Run) -> list[RecoveryTrial]:
-    """The recoveries that a run has measured."""
+    """Return the recoveries that a run has measured."""
     return [record.trial for record in run.trials(RecoveryTrial)]

@@ -8,19 +8,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from experiments.binlog_purge.experiment import PurgeTrial
 from experiments.inflation.experiment import InflationTrial
-from redolab.lab import open_lab
 from redolab.machine import files, processes
 from redolab.machine.clean_up_journal import Journal
 from redolab.machine.lab_folder import claim_lab_folder
 from redolab.machine.processes import Command
 from redolab.machine.tools import PACKAGES, Tools
-from redolab.progress import Progress
 from redolab.runs.store import RunStore
 from tests.command import (
+    QUIET,
     SMALL,
     SOMEBODY,
     as_somebody,
@@ -28,6 +26,7 @@ from tests.command import (
     folder_for_everybody,
     python_for_everybody,
     recoveries,
+    unpacked,
 )
 
 Somebody = Callable[..., subprocess.CompletedProcess[str]]
@@ -44,10 +43,9 @@ def home() -> Iterator[Path]:
 def somebody(home: Path) -> Somebody:
     """Runs the command line as an ordinary user, with a lab and runs in `home`."""
     python_for_everybody()
-    with open_lab(Progress(Console(quiet=True)), list) as lab:
-        unpacked = lab.server("mariadb-10.11").folder
+    server = unpacked().folder
     claim_lab_folder(home / "lab")
-    shutil.copytree(unpacked, home / "lab/servers" / unpacked.name, symlinks=True)
+    shutil.copytree(server, home / "lab/servers" / server.name, symlinks=True)
     subprocess.run(["chown", "--recursive", f"{SOMEBODY}:{SOMEBODY}", home], check=True)
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -102,7 +100,7 @@ def test_tools_are_unpacked_where_they_cannot_be_installed(tmp_path: Path, monke
     monkeypatch.setattr("redolab.machine.processes.is_root", lambda: False)
     tools = Tools(tmp_path / "tools", Journal(tmp_path / "journal"))
     assert tools.find("sysbench") is None
-    tools.require(["sysbench", "bwrap"], Progress(Console(quiet=True)))
+    tools.require(["sysbench", "bwrap"], QUIET)
     for name in ("sysbench", "bwrap"):
         tool = tools.get(name)
         assert tool.program.is_relative_to(tmp_path)

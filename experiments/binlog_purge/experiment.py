@@ -486,10 +486,10 @@ def _forget(files: Sequence[Path]) -> None:
 
 def _prepared(files: Sequence[Path], seconds: float) -> PreparedFiles:
     """Return size, extents and cached bytes of these files."""
-    from redolab.machine.processes import said_by
+    from redolab.machine.processes import output_of
 
-    extents = [extents_in(said_by("filefrag", str(file))) for file in files]
-    cached = said_by("fincore", "--bytes", "--noheadings", "--output=RES", *map(str, files))
+    extents = [extents_in(output_of("filefrag", str(file))) for file in files]
+    cached = output_of("fincore", "--bytes", "--noheadings", "--output=RES", *map(str, files))
     return PreparedFiles(
         bytes=tuple(file.stat().st_size for file in files),
         extents=None if None in extents else tuple(each for each in extents if each is not None),

@@ -40,14 +40,14 @@ class PrivateApt:
 
         With `beside_installed` only packages that the machine lacks are fetched. `source_packages` adds their lists.
         """
-        lists, how_reached = sources(suite)
+        lists, mirror_settings = sources(suite)
         if source_packages:
             lists += "".join(f"deb-src{line.removeprefix('deb')}" for line in lists.splitlines(keepends=True))
         for name in ("lists/partial", "cache/archives/partial", "etc/preferences.d", "etc/apt.conf.d"):
             files.make_folder(folder / name)
         files.write_whole(folder / "status", _INSTALLED.read_bytes() if beside_installed else b"")
         files.write_whole(folder / "etc/sources.list", lists.encode())
-        files.write_whole(folder / "apt.conf", (how_reached + _configuration(folder)).encode())
+        files.write_whole(folder / "apt.conf", (mirror_settings + _configuration(folder)).encode())
         apt = cls(folder)
         apt._run("update", "--error-on=any")
         return apt
@@ -122,8 +122,8 @@ def sources(suite: str) -> tuple[str, str]:
         raise LabError(f"the keyring {keyring} is not on this machine", f"apt install {keyring.stem}")
     lines = [f"deb [signed-by={keyring}] {site} {release} {_COMPONENTS[system]}\n" for site, release in _mirrors(suite)]
     # Mirrors keep suites past the date until which their lists promise to be fresh; signatures stay checked.
-    how_reached = f'{_machines_own()}Acquire::Check-Valid-Until "false";\nAcquire::Retries "3";\n'
-    return "".join(lines), how_reached
+    mirror_settings = f'{_http_settings()}Acquire::Check-Valid-Until "false";\nAcquire::Retries "3";\n'
+    return "".join(lines), mirror_settings
 
 
 def distribution() -> str:
@@ -153,8 +153,8 @@ def codename() -> str:
 
 def _mirrors(suite: str) -> list[tuple[str, str]]:
     """Return (site, release) for a suite and its security updates, from the sites of the machine's own apt."""
-    asked = ["apt-get", "indextargets", "--format", "$(SITE)|$(RELEASE)|$(ORIGIN)"]
-    lines = dict.fromkeys(processes.run(Command(asked)).out.splitlines())
+    command = ["apt-get", "indextargets", "--format", "$(SITE)|$(RELEASE)|$(ORIGIN)"]
+    lines = dict.fromkeys(processes.run(Command(command)).out.splitlines())
     targets = [(site, release) for site, release, origin in (line.split("|") for line in lines) if origin in _ORIGINS]
     plain = [site for site, release in targets if "-" not in release]
     if not plain:
@@ -168,7 +168,7 @@ def _mirrors(suite: str) -> list[tuple[str, str]]:
     return [(plain[0], suite), (security[0], suite + _SECURITY)]
 
 
-def _machines_own() -> str:
+def _http_settings() -> str:
     """Return the lines of the machine's own apt configuration about HTTP, such as proxies."""
     dumped = processes.run(Command(["apt-config", "dump"])).out.splitlines()
     return "\n".join(line for line in dumped if line.startswith(("Acquire::http", "Acquire::https"))) + "\n"

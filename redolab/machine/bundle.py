@@ -13,21 +13,21 @@ from pathlib import Path, PurePosixPath
 from redolab.errors import LabError
 from redolab.machine import files
 
-_QUICKLY = 1
+_FASTEST = 1
 """Compression level of gzip: the fastest."""
 
 
-def pack(folder: Path, but: Collection[str] = (), *, tightly: bool = False) -> bytes:
-    """Pack the files of a folder, except these relative paths; the same files give the same bytes.
+def pack(folder: Path, excluded: Collection[str] = (), *, xz: bool = False) -> bytes:
+    """Pack the files of a folder by gzip or `xz`, except the `excluded` relative paths.
 
-    Uses gzip, which is fast, or xz if `tightly`.
+    The same files give the same bytes.
     """
     packed = io.BytesIO()
-    with _written(packed, tightly=tightly) as archive:
+    with _opened(packed, xz=xz) as archive:
         for path in sorted(folder.rglob("*")):
             name = str(path.relative_to(folder))
-            if path.is_file() and not path.is_symlink() and name not in but:
-                archive.add(path, name, recursive=False, filter=_of_nobody)
+            if path.is_file() and not path.is_symlink() and name not in excluded:
+                archive.add(path, name, recursive=False, filter=_without_owner)
     return packed.getvalue()
 
 
@@ -58,13 +58,13 @@ def _files_of(content: bytes) -> Iterator[tuple[str, bytes]]:
         raise LabError(f"a packed run is torn ({error})") from error
 
 
-def _written(packed: io.BytesIO, *, tightly: bool) -> tarfile.TarFile:
-    if tightly:
+def _opened(packed: io.BytesIO, *, xz: bool) -> tarfile.TarFile:
+    if xz:
         return tarfile.open(fileobj=packed, mode="w:xz")
-    return tarfile.open(fileobj=packed, mode="w:gz", compresslevel=_QUICKLY)
+    return tarfile.open(fileobj=packed, mode="w:gz", compresslevel=_FASTEST)
 
 
-def _of_nobody(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+def _without_owner(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     entry.mtime = entry.uid = entry.gid = 0
     entry.uname = entry.gname = ""
     entry.mode = 0o755 if entry.mode & 0o100 else 0o644

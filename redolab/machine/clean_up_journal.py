@@ -13,7 +13,7 @@ import errno
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -66,60 +66,47 @@ class Journal:
         the lab.
         """
         with self.temporary(path, what, mounted=mounted) as entry:
-            self._take_away(entry)
+            _undo(entry)
             yield
 
-    @contextmanager
-    def temporary(self, path: Path, what: str, *, mounted: bool = False) -> Iterator[Entry]:
+    def temporary(self, path: Path, what: str, *, mounted: bool = False) -> AbstractContextManager[Entry]:
         """Remove `path`, which may exist already, after the block; if the lab is killed in it, the next command does.
 
         Raises as `making`.
         """
-        note = self._note(path)
-        entry = Entry(path=str(path), what=what, mounted=mounted, on=_users_mount(path))
-        self._check_ours(entry)
-        files.write_whole(note, msgspec.json.encode(entry))
-        try:
-            yield entry
-        finally:
-            try:
-                self._take_away(entry)
-            except OSError as error:
-                if error.errno not in _GONE:
-                    raise
-                # With the disk went all that was on it: what is left is its mount, which another entry undoes.
-                raise StorageLost(f"the disk under {path} is gone ({error.strerror})") from error
-            finally:
-                if not self._still_there(entry):
-                    files.remove(note)
+        return self._noted(Entry(path=str(path), what=what, mounted=mounted, on=_users_mount(path)))
 
-    @contextmanager
-    def using(self, path: Path, what: str) -> Iterator[None]:
+    def using(self, path: Path, what: str) -> AbstractContextManager[Entry]:
         """Remove `path`, a folder of the lab's among the user's, after the block, unless it holds a file.
 
         Raises `InvalidInput` if the folder lacks the name of the lab's folders.
         """
-        note = self._folder / f"{xxhash.xxh3_64_hexdigest(str(path).encode())}-using.json"
-        entry = Entry(path=str(path), what=what, only_empty=True, on=_users_mount(path))
-        self._check_ours(entry)
-        files.write_whole(note, msgspec.json.encode(entry))
+        return self._noted(Entry(path=str(path), what=what, only_empty=True, on=_users_mount(path)))
+
+    @contextmanager
+    def _noted(self, entry: Entry) -> Iterator[Entry]:
+        """Keep a note of the entry within the block, and undo the entry after it."""
+        note = self._write_note(entry)
         try:
-            yield
+            yield entry
         finally:
             try:
-                self._take_away(entry)
+                _undo(entry)
+            except OSError as error:
+                if error.errno not in _GONE:
+                    raise
+                # With the disk went all that was on it: what is left is its mount, which another entry undoes.
+                raise StorageLost(f"the disk under {entry.path} is gone ({error.strerror})") from error
             finally:
-                files.remove(note)
+                if entry.only_empty or not _exists(entry):
+                    files.remove(note)
 
     def remove(self, folder: Path, mark: str, what: str) -> None:
         """Remove a folder whose mark, a file in it, says that it is complete.
 
         `what`: description of the rest if the removal breaks off. Raises `InvalidInput` for a path outside the lab.
         """
-        note = self._note(folder)
-        entry = Entry(path=str(folder), what=what)
-        self._check_ours(entry)
-        files.write_whole(note, msgspec.json.encode(entry))
+        note = self._write_note(Entry(path=str(folder), what=what))
         files.remove_marked(folder, mark)
         files.remove(note)
 
@@ -134,32 +121,34 @@ class Journal:
         for note, entry in sorted(self._entries(), key=lambda each: (not each[1].mounted, each[1].only_empty)):
             if not self._is_ours(entry) or _is_out_of_reach(entry):
                 continue
-            if self._still_there(entry):
-                self._take_away(entry)
+            if _exists(entry):
+                _undo(entry)
                 cleared.append(entry.what)
             files.remove(note)
         return cleared
 
-    def _note(self, path: Path) -> Path:
-        return self._folder / f"{xxhash.xxh3_64_hexdigest(str(path).encode())}.json"
-
-    def strike_strangers(self) -> list[str]:
+    def drop_foreign(self) -> list[str]:
         """Remove entries for paths outside the lab, as a moved or copied lab has. Return the paths, left alone."""
-        strangers = [(note, entry.path) for note, entry in self._entries() if not self._is_ours(entry)]
-        for note, _ in strangers:
+        foreign = [(note, entry.path) for note, entry in self._entries() if not self._is_ours(entry)]
+        for note, _ in foreign:
             files.remove(note)
-        return [path for _, path in strangers]
+        return [path for _, path in foreign]
 
     def _entries(self) -> list[tuple[Path, Entry]]:
         notes = [self._folder / name for name in files.names(self._folder) if _NOTE.fullmatch(name)]
         return [(note, _read(note)) for note in notes]
 
-    def _check_ours(self, entry: Entry) -> None:
+    def _write_note(self, entry: Entry) -> Path:
+        """Write the file of an entry, and return its path. Raises `InvalidInput` for a path outside the lab."""
         if not self._is_ours(entry):
             raise InvalidInput(
                 f"{entry.path} is not in the lab's folder, or is reached only by a link out of it",
                 "look at the names in your own catalogues, and at the links in the lab's folder",
             )
+        name = xxhash.xxh3_64_hexdigest(entry.path.encode())
+        note = self._folder / f"{name}{'-using' if entry.only_empty else ''}.json"
+        files.write_whole(note, msgspec.json.encode(entry))
+        return note
 
     def _is_ours(self, entry: Entry) -> bool:
         path = Path(entry.path)
@@ -170,20 +159,22 @@ class Journal:
         above = path.parent.resolve()
         return above.is_relative_to(self._folder.parent.resolve()) or OURS_ELSEWHERE in above.parts
 
-    def _still_there(self, entry: Entry) -> bool:
-        try:
-            return Path(entry.path).exists()
-        except OSError:
-            return False
 
-    def _take_away(self, entry: Entry) -> None:
-        if entry.only_empty:
-            _remove_empty(Path(entry.path))
-            return
-        path = Path(entry.path)
-        if entry.mounted and not path.is_symlink():
-            mounts.unmount(path)
-        files.remove(path)
+def _undo(entry: Entry) -> None:
+    path = Path(entry.path)
+    if entry.only_empty:
+        _remove_empty(path)
+        return
+    if entry.mounted and not path.is_symlink():
+        mounts.unmount(path)
+    files.remove(path)
+
+
+def _exists(entry: Entry) -> bool:
+    try:
+        return Path(entry.path).exists()
+    except OSError:
+        return False
 
 
 def _users_mount(path: Path) -> str:

@@ -18,7 +18,7 @@ class _Lsblk(msgspec.Struct):
     blockdevices: list[_Block]
 
 
-_SAYS_WHICH_CPU = r"^(CPU implementer|CPU part|cpu|uarch|isa)\s*: (.*)"
+_CPU_FACTS = r"^(CPU implementer|CPU part|cpu|uarch|isa)\s*: (.*)"
 """Lines of /proc/cpuinfo that name the CPU on ARM, POWER and RISC-V."""
 
 
@@ -44,9 +44,9 @@ def read_machine(folder: Path) -> Machine:
         cpu=cpu_name(_read("/proc/cpuinfo"), platform.machine(), _product()),
         cores=len(re.findall(r"^processor\s*:", _read("/proc/cpuinfo"), re.MULTILINE)),
         memory=total_memory(),
-        kernel=processes.said_by("uname", "-sr"),
+        kernel=processes.output_of("uname", "-sr"),
         system=os_release().get("PRETTY_NAME", ""),
-        virtualisation=processes.said_by("systemd-detect-virt"),
+        virtualisation=processes.output_of("systemd-detect-virt"),
         disk=read_disk(folder),
     )
 
@@ -59,8 +59,8 @@ def cpu_name(cpuinfo: str, architecture: str, product: str) -> str:
     """
     if named := re.search(r"^model name\s*: (.*)", cpuinfo, re.MULTILINE):
         return named[1]
-    said = dict.fromkeys(re.findall(_SAYS_WHICH_CPU, cpuinfo, re.MULTILINE))
-    return ", ".join([architecture, *(f"{name} {value}" for name, value in said), *([product] if product else [])])
+    facts = dict.fromkeys(re.findall(_CPU_FACTS, cpuinfo, re.MULTILINE))
+    return ", ".join([architecture, *(f"{name} {value}" for name, value in facts), *([product] if product else [])])
 
 
 def _product() -> str:
@@ -73,7 +73,7 @@ def read_disk(folder: Path) -> Disk:
     """Return the disk that holds a folder, or would hold it once the folder is made."""
     folder = files.there(folder)
     columns = ("SOURCE", "FSTYPE", "SIZE", "AVAIL", "OPTIONS")
-    said = processes.said_by(
+    found = processes.output_of(
         "findmnt",
         "--bytes",
         "--noheadings",
@@ -84,9 +84,7 @@ def read_disk(folder: Path) -> Disk:
         "--target",
         str(folder),
     )
-    device, file_system, size, free, options = (
-        (said.splitlines() or [""])[0].split(" ", 4) if said else ("", "", "0", "0", "")
-    )
+    device, file_system, size, free, options = found.splitlines()[0].split(" ", 4) if found else ("", "", 0, 0, "")
     block = _block_device(device)
     return Disk(
         device=device,
@@ -100,11 +98,11 @@ def read_disk(folder: Path) -> Disk:
 
 
 def _block_device(device: str) -> _Block | None:
-    said = (
-        processes.said_by("lsblk", "--json", "--output=NAME,MODEL,ROTA", device) if device.startswith("/dev/") else ""
-    )
+    if not device.startswith("/dev/"):
+        return None
     try:
-        devices = msgspec.json.decode(said, type=_Lsblk).blockdevices
+        listed = processes.output_of("lsblk", "--json", "--output=NAME,MODEL,ROTA", device)
+        devices = msgspec.json.decode(listed, type=_Lsblk).blockdevices
     except msgspec.DecodeError:
         return None
     return devices[0] if devices else None

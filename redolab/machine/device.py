@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from redolab.clock import now
 from redolab.errors import CommandFailed, LabError
-from redolab.machine import processes
+from redolab.machine import files, processes
 from redolab.machine.facts import MOST_REQUESTS, DeviceCounters, DeviceUse, RequestQueue
 from redolab.machine.processes import Command
 
@@ -29,14 +30,9 @@ class BlockDevice:
     @classmethod
     def under(cls, folder: Path) -> BlockDevice | None:
         """Return the device under a folder; None if its file system has no device of its own."""
-        found = processes.run(
-            Command(["findmnt", "--noheadings", "--first-only", "--output=MAJ:MIN", "--target", str(folder)]),
-            check=False,
-        ).out.strip()
-        link = Path("/sys/dev/block") / found
-        if not found or not link.exists():
-            return None
-        return cls(Path(processes.run(Command(["readlink", "--canonicalize", str(link)])).out.strip()).name)
+        number = files.file_system(folder)
+        link = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+        return cls(link.resolve().name) if link.exists() else None
 
     @contextmanager
     def treated_as(self, queue: RequestQueue) -> Iterator[None]:
@@ -44,28 +40,24 @@ class BlockDevice:
 
         The settings of a loop device outlive its attachment and would apply to the next one, so they are put back.
         """
-        served, scheduler = self._served(), self.scheduler() or "none"
+        backing_file, scheduler = self._backing_file(), self.scheduler() or "none"
         names = ("nr_requests", "rotational", "read_ahead_kb")
         before = [(name, self._queue_file(name).read_text().strip()) for name in names]
         try:
             self._set_queue(queue)
             yield
         finally:
-            if self._served() == served:
+            if self._backing_file() == backing_file:
                 # Before another scheduler its own number of requests, as below.
                 self._set([("scheduler", "none"), ("nr_requests", MOST_REQUESTS), ("scheduler", scheduler), *before])
 
     def _set_queue(self, queue: RequestQueue) -> None:
         depth = min(queue.depth, MOST_REQUESTS)
         # Without a scheduler the number of requests is the device's own, with one the scheduler's.
-        settings: list[tuple[str, object]] = [
-            ("scheduler", "none"),
-            ("nr_requests", depth),
-            ("scheduler", queue.scheduler),
-        ]
+        self._set([("scheduler", "none"), ("nr_requests", depth), ("scheduler", queue.scheduler)])
         if queue.scheduler != "none":
-            settings.append(("nr_requests", 2 * depth))
-        self._set([*settings, ("rotational", int(queue.rotational)), ("read_ahead_kb", _READ_AHEAD_KIB)])
+            self._set([("nr_requests", 2 * depth)])
+        self._set([("rotational", int(queue.rotational)), ("read_ahead_kb", _READ_AHEAD_KIB)])
 
     def _set(
         self,
@@ -87,37 +79,35 @@ class BlockDevice:
         The setting of a loop device outlives its attachment: it is made in either case, and put back. Raises
         `LabError`.
         """
-        served = self._served()
+        backing_file = self._backing_file()
         self._set_write_cache("write back" if volatile else "write through")
         try:
             yield
         finally:
             # A device that serves another file by now has the settings of that file.
-            if self._served() == served:
+            if self._backing_file() == backing_file:
                 self._set_write_cache("write back")
 
-    def _served(self) -> str | None:
+    def _backing_file(self) -> str | None:
         """Return the file behind a loop device; None without one, or for another device."""
         try:
             return (Path("/sys/class/block") / self.name / "loop/backing_file").read_text()
         except OSError:
             return None
 
-    def _set_write_cache(self, wanted: str) -> None:
+    def _set_write_cache(self, mode: str) -> None:
         file = self._queue_file("write_cache")
-        if file.read_text().strip() == wanted:
+        if file.read_text().strip() == mode:
             return
-        self._set([("write_cache", wanted)], "another kernel may")
-        if file.read_text().strip() != wanted:
-            raise LabError(
-                f"the device {self.name} keeps its write cache as '{file.read_text().strip()}'",
-                "another kernel may set it",
-            )
+        remedy = "another kernel may set it"
+        self._set([("write_cache", mode)], remedy)
+        if (actual := file.read_text().strip()) != mode:
+            raise LabError(f"the device {self.name} keeps its write cache as '{actual}'", remedy)
 
     def scheduler(self) -> str | None:
         """Return the I/O scheduler of the device, or of the disk that it is a partition of; None without one."""
-        partition_of = Path("/sys/class/block") / self.name / ".." / "queue" / "scheduler"
-        file = next((each for each in (self._queue_file("scheduler"), partition_of) if each.exists()), None)
+        of_disk = Path("/sys/class/block") / self.name / ".." / "queue" / "scheduler"
+        file = next((each for each in (self._queue_file("scheduler"), of_disk) if each.exists()), None)
         if file is None:
             return None
         names = file.read_bytes().decode().split()

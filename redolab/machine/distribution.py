@@ -5,20 +5,18 @@ The lab installs with apt. On a distribution without apt it names Debian's packa
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-OS_RELEASE = Path("/etc/os-release")
 _WITH_APT = ("debian", "ubuntu")
 
 
 def os_release() -> Mapping[str, str]:
     """Return the fields of /etc/os-release; empty without that file."""
     try:
-        lines = OS_RELEASE.read_bytes().decode(errors="replace").splitlines()
+        return platform.freedesktop_os_release()
     except OSError:
         return {}
-    return {name: value.strip("\"'") for name, value in (line.split("=", 1) for line in lines if "=" in line)}
 
 
 def names() -> Sequence[str]:

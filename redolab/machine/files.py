@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-import io
+import hashlib
 import os
 import shutil
 import stat
@@ -12,43 +12,36 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
 import psutil
 import xxhash
 
 from redolab.errors import DiskFull
-from redolab.units import MIB
 
 STILL_WRITTEN = 5.0
 """Seconds for which processes killed with the lab may still be writing their last files."""
 
 
 def write_whole(path: Path, content: bytes, *, mode: int = 0o666) -> None:
-    """Write a file so that it is there whole or not at all, on the disk, and its folder with it. Raises `DiskFull`.
+    """Write a file to the disk, whole or not at all, and its folder with it. Raises `DiskFull`.
 
     Its mode is never wider than `mode`, also while it is written.
     """
-    write_whole_from(path, io.BytesIO(content), mode=mode)
-
-
-def write_whole_from(path: Path, content: IO[bytes], *, mode: int = 0o666) -> None:
-    """Write a stream, which may be larger than memory, as `write_whole` does. Raises `DiskFull`."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    # Whatever bears that name, a link of somebody else's included, is not written to.
-    beside.unlink(missing_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    # Whatever has that name, such as a link that somebody else made, is not written to.
+    partial.unlink(missing_ok=True)
     try:
-        with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
-            shutil.copyfileobj(content, file)
+        with open(partial, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(path)
+        partial.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
         raise explained(error, path) from error
     finally:
-        beside.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -149,12 +142,8 @@ def explained(error: OSError, path: Path) -> Exception:
 
 
 def _hash_file(path: Path) -> str:
-    digest = xxhash.xxh3_128()
-    buffer = memoryview(bytearray(8 * MIB))
     with path.open("rb", buffering=0) as file:
-        while size := file.readinto(buffer):
-            digest.update(buffer[:size])
-    return digest.hexdigest()
+        return hashlib.file_digest(file, xxhash.xxh3_128).hexdigest()
 
 
 def disk_full(path: Path) -> DiskFull:

@@ -14,11 +14,11 @@ _CAUGHT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class _Held:
-    """Number of blocks that hold interrupts back, and the signal that came meanwhile."""
+    """Number of blocks that hold interrupts back, and the signal that they hold back."""
 
     unwinding = False
     depth = 0
-    came: int | None = None
+    pending: int | None = None
 
 
 @contextmanager
@@ -30,9 +30,9 @@ def unwinding() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or _Held.unwinding:
         yield
         return
-    _Held.unwinding, _Held.came = True, None
-    # A user who started the lab with nohup wants SIGHUP ignored. (SIGINT is also ignored in a script's background
-    # jobs, but nobody asked for that.)
+    _Held.unwinding, _Held.pending = True, None
+    # A user who started the lab with nohup wants SIGHUP ignored. SIGINT is also ignored in a script's background jobs,
+    # though the user did not ask for that.
     nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     caught = [each for each in _CAUGHT if not (nohup and each is signal.SIGHUP)]
     before = {each: signal.signal(each, _on_signal) for each in caught}
@@ -58,9 +58,8 @@ def held() -> Iterator[None]:
         yield
     finally:
         _Held.depth -= 1
-        if not _Held.depth and _Held.came is not None:
-            number, _Held.came = _Held.came, None
-            _interrupt(number)
+        if not _Held.depth:
+            _raise_pending()
 
 
 @contextmanager
@@ -71,22 +70,23 @@ def released() -> Iterator[None]:
         return
     depth, _Held.depth = _Held.depth, 0
     try:
-        if _Held.came is not None:
-            number, _Held.came = _Held.came, None
-            _interrupt(number)
+        _raise_pending()
         yield
     finally:
         _Held.depth = depth
 
 
 def _on_signal(number: int, _frame: FrameType | None) -> None:
-    if _Held.depth:
-        _Held.came = number
+    _Held.pending = number
+    if not _Held.depth:
+        _raise_pending()
+
+
+def _raise_pending() -> None:
+    """Raise the interrupt that was held back, if there is one, and ignore all later ones."""
+    number, _Held.pending = _Held.pending, None
+    if number is None:
         return
-    _interrupt(number)
-
-
-def _interrupt(number: int) -> None:
     for each in _CAUGHT:
         signal.signal(each, signal.SIG_IGN)
     raise Interrupted(f"stopped by {signal.Signals(number).name}: everything the run had started is ended and removed")

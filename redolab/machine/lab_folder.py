@@ -21,13 +21,13 @@ LAB_FOLDERS = (
 """Paths that the lab makes in its folder, except the mark."""
 REMOVING = ".removing"
 """Suffix of the name of anything that is being removed."""
-SAYS = "This folder is redolab's: servers, datasets, crash images. 'redolab clean' removes what the lab made in it.\n"
+NOTE = "This folder is redolab's: servers, datasets, crash images. 'redolab clean' removes what the lab made in it.\n"
 """Text of the mark, for people who find it."""
-OF_THE_FILE_SYSTEM = "lost+found"
+LOST_AND_FOUND = "lost+found"
 """A folder that file systems have from the start."""
 YES = "REDOLAB_YES"
 """Environment variable that has the effect of `redolab clean --yes`."""
-_SHOWN = 3
+_NAMES_SHOWN = 3
 
 
 def check_lab_folder(folder: Path) -> None:
@@ -37,12 +37,12 @@ def check_lab_folder(folder: Path) -> None:
         if not in_its_way.is_dir():
             raise InvalidInput(f"{in_its_way} is no folder", "name one by REDOLAB_LAB")
         return
-    if not (_is_empty(folder) or is_marked(folder) or _is_usual(folder)):
-        held = [name for name in files.names(folder) if not _is_harmless(folder / name)]
-        shown = ", ".join([*held[:_SHOWN], *(["…"] if len(held) > _SHOWN else [])])
+    if not (_is_empty(folder) or is_marked(folder) or folder.resolve() == PROJECT.usual_lab.resolve()):
+        foreign = [name for name in files.names(folder) if not _is_harmless(folder / name)]
+        shown = ", ".join([*foreign[:_NAMES_SHOWN], *(["…"] if len(foreign) > _NAMES_SHOWN else [])])
         raise InvalidInput(
             f"{folder} is no folder of the lab's, and not empty ({shown})",
-            f"name one for the lab alone: REDOLAB_LAB={_beside(folder)}",
+            f"name one for the lab alone: REDOLAB_LAB={_suggested_folder(folder)}",
         )
     _check_no_links(folder)
     if not os.access(folder, os.W_OK):
@@ -54,7 +54,7 @@ def claim_lab_folder(folder: Path) -> None:
     check_lab_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     if not is_marked(folder):
-        files.write_whole(folder / MARK, SAYS.encode())
+        files.write_whole(folder / MARK, NOTE.encode())
 
 
 def is_marked(folder: Path) -> bool:
@@ -70,12 +70,7 @@ def _is_empty(folder: Path) -> bool:
 def _is_harmless(path: Path) -> bool:
     """Return True for `lost+found`, a lock, a torn mark, or a path that the user chose for other files."""
     named = (PROJECT.runs, PROJECT.own_servers, PROJECT.own_storage, PROJECT.own_machines, PROJECT.own_experiments)
-    return path.name == OF_THE_FILE_SYSTEM or is_lock(path) or path.name.startswith(f".{MARK}.") or path in named
-
-
-def _is_usual(folder: Path) -> bool:
-    """Return True if the folder is the default place of a lab."""
-    return folder.resolve() == PROJECT.usual_lab.resolve()
+    return path.name == LOST_AND_FOUND or is_lock(path) or path.name.startswith(f".{MARK}.") or path in named
 
 
 def _check_no_links(folder: Path) -> None:
@@ -88,7 +83,7 @@ def _check_no_links(folder: Path) -> None:
             )
 
 
-def _beside(folder: Path) -> Path:
+def _suggested_folder(folder: Path) -> Path:
     """Return the path of a folder in a folder, for the lab alone."""
     suggested, number = folder / "redolab", 1
     while suggested.exists() and not (suggested.is_dir() and (is_marked(suggested) or _is_empty(suggested))):

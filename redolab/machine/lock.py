@@ -1,7 +1,4 @@
-"""Locks of files, and the lab's own: two labs at once would spoil both measurements, and undo each other's work.
-
-Python's own library is enough for it: `redolab.machines.remote.job` runs where nothing else is installed.
-"""
+"""Locks of files, and the lab's own: two labs at once would spoil both measurements, and undo each other's work."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ LOCK = "lock"
 _HOLDER = "process {} on {}\n"
 _LONGEST = 1024
 """Bytes of a file that can be a lock."""
-_LOOK_EVERY = 0.05
+_POLL_SECONDS = 0.05
 """Seconds."""
 
 # An abstract socket: the kernel gives the name back when its holder dies, however it dies, and no file stays.
@@ -47,7 +44,7 @@ def _machine_locked() -> Iterator[None]:
             lock.bind(_NAME)
         except OSError:
             raise _busy(f"another redolab run (process {_listener()}) has this machine") from None
-        # Nobody is ever accepted; whoever asks who holds the lock stays queued.
+        # No connection is ever accepted: a lab that asks for the holder stays in the queue.
         lock.listen(4096)
         yield
 
@@ -122,7 +119,7 @@ def _lock(file: int, deadline: float) -> None:
                 raise
         else:
             return
-        time.sleep(_LOOK_EVERY)
+        time.sleep(_POLL_SECONDS)
 
 
 def _is_at(path: Path, file: int) -> bool:

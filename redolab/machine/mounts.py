@@ -14,20 +14,17 @@ from redolab.machine.processes import Command, is_root, run
 def unmount(folder: Path) -> None:
     """Unmount everything at `folder` and below, and release the loop devices there. Raises `CommandFailed`."""
     folder = folder.resolve()
-    below = mounted_in(folder)
-    if not below and not is_root():
-        return
     # A loop device that is mounted goes with its mount; one that is not would hold the disk model that serves its file.
     _detach_loops(folder)
-    for place in reversed(below):
-        _until_done(Command(["umount", str(place)]))
+    for mount_point in reversed(mounted_in(folder)):
+        _run_until_done(Command(["umount", str(mount_point)]))
 
 
 def mounted_in(folder: Path) -> list[Path]:
     """Return the mount points at or below a folder, in the order of mounting."""
     folder = folder.resolve()
     mounted = [Path(partition.mountpoint) for partition in psutil.disk_partitions(all=True)]
-    return [place for place in mounted if place.is_relative_to(folder)]
+    return [mount_point for mount_point in mounted if mount_point.is_relative_to(folder)]
 
 
 def _detach_loops(folder: Path) -> None:
@@ -40,11 +37,8 @@ def _detach_loops(folder: Path) -> None:
             run(Command(["losetup", "--detach", device]), check=False)
 
 
-def _until_done(command: Command) -> None:
+def _run_until_done(command: Command) -> None:
     """Run the command until it succeeds: a killed process may hold a mount for a moment. Raises `CommandFailed`."""
     deadline = time.monotonic() + STILL_WRITTEN
-    while run(command, check=False).status != 0:
-        if time.monotonic() > deadline:
-            run(command)
-            return
+    while run(command, check=time.monotonic() > deadline).status != 0:
         time.sleep(0.05)

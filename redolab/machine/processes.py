@@ -29,15 +29,15 @@ from redolab.machine.facts import CpuUse
 from redolab.machine.files import explained
 from redolab.units import KIB, MIB
 
-_ENDED_FIRST = "800"
+_OOM_SCORE = "800"
 """Value of oom_score_adj, of at most 1000 (proc(5)): the lab's programs are killed first."""
 _START_TOLERANCE = 0.05
 """Seconds between two readings of one process's start time: the kernel counts it in ticks of 10 ms."""
 _TO_CLEAN_UP = 60.0
-_LOOK = 0.5
-"""Seconds from one look at whether a program is still wanted to the next."""
+_POLL_SECONDS = 0.5
+"""Seconds between two checks that a program is still wanted."""
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.05
-"""Seconds between two looks at whether a program has ended."""
+"""Seconds between two checks that a program has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +75,13 @@ class Process:
         self._popen = popen
         self._started = time.monotonic()
         self._arrivals = arrivals
-        self._identity = ProcessIdentity(popen.pid, psutil.Process(popen.pid).create_time())
+        self.identity = ProcessIdentity(popen.pid, psutil.Process(popen.pid).create_time())
         self._output = output
         self._lines: queue.SimpleQueue[Line | None] = queue.SimpleQueue()
         self._ended = False
         self._failure: OSError | None = None
         self._reader = threading.Thread(target=self._read, name=f"output of {popen.pid}", daemon=True)
         self._reader.start()
-
-    @property
-    def identity(self) -> ProcessIdentity:
-        """Return the process's identity."""
-        return self._identity
 
     def lines(self, deadline: float) -> Iterator[Line]:
         """Yield lines, stamped on arrival, until the process ends or `deadline` passes; both on the monotonic clock."""
@@ -188,8 +183,10 @@ def run(command: Command, *, seconds: float = 600.0, check: bool = True, to_its_
         raise CommandFailed(f"{program} is not on this machine", "see 'redolab doctor'")
     # A program that must not be interrupted must not die with the lab either.
     arguments = command.arguments if to_its_end else _dying_with_the_lab(command.arguments)
-    with interrupts.held():
-        process = subprocess.Popen(
+    # Interrupts are held back until `_communicated`, which ends the program when one comes.
+    with (
+        interrupts.held(),
+        subprocess.Popen(
             arguments,
             cwd=command.folder,
             env=_environment(command.environment),
@@ -197,15 +194,9 @@ def run(command: Command, *, seconds: float = 600.0, check: bool = True, to_its_
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
-        )
-        # Held until here, so that an interrupt meets the handler below.
-        try:
-            out, err = _communicated(process, command, seconds, to_its_end=to_its_end)
-        finally:
-            for stream in (process.stdin, process.stdout, process.stderr):
-                if stream is not None:
-                    with suppress(OSError):
-                        stream.close()
+        ) as process,
+    ):
+        out, err = _communicated(process, command, seconds, to_its_end=to_its_end)
     output = Output(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
     if check and output.status != 0:
         last = (output.err.strip() or output.out.strip()).splitlines()[-12:]
@@ -271,36 +262,36 @@ def start(command: Command, output: Path, *, arrivals: Path | None = None) -> Pr
     return process
 
 
-def run_heard(
+def run_by_lines(
     command: Command,
     output: Path,
-    heard: Callable[[str], None],
+    on_line: Callable[[str], None],
     seconds: float,
     *,
-    wanted: Callable[[], bool] = lambda: True,
+    is_wanted: Callable[[], bool] = lambda: True,
     end_by: signal.Signals = signal.SIGTERM,
 ) -> int | None:
-    """Run a program to its end, telling `heard` each line, and return its exit status.
+    """Run a program to its end, call `on_line` with each line of its output, and return its exit status.
 
-    Return None if it was ended by `end_by` because `seconds` were over, or nobody `wanted` it any more.
+    Return None if it was ended by `end_by` because `seconds` were over, or `is_wanted` became False.
     """
     process, deadline, status = start(command, output), time.monotonic() + seconds, None
     try:
-        while status is None and time.monotonic() < deadline and wanted():
-            for line in process.lines(min(deadline, time.monotonic() + _LOOK)):
-                heard(line.text)
+        while status is None and time.monotonic() < deadline and is_wanted():
+            for line in process.lines(min(deadline, time.monotonic() + _POLL_SECONDS)):
+                on_line(line.text)
             status = process.wait(0.0)
     finally:
         process.stop(end_by, _TO_CLEAN_UP)
-    for line in process.lines(time.monotonic() + _LOOK):
-        heard(line.text)
+    for line in process.lines(time.monotonic() + _POLL_SECONDS):
+        on_line(line.text)
     return status
 
 
-def go_first() -> None:
-    """Make the kernel, when memory runs out, kill programs that the lab starts from now on before all others."""
+def offer_to_oom_killer() -> None:
+    """Make the kernel kill the programs that the lab starts from now on first when memory runs out."""
     with suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text(_ENDED_FIRST)
+        Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE)
 
 
 def end_all() -> None:
@@ -333,14 +324,11 @@ def is_running(process: ProcessIdentity) -> bool:
 
 def kill(process: ProcessIdentity, with_signal: signal.Signals = signal.SIGKILL) -> bool:
     """Signal exactly this process. Return False if it no longer exists."""
-    found = _find(process)
-    if found is None:
-        return False
-    try:
-        found.send_signal(with_signal)
-    except psutil.NoSuchProcess:
-        return False
-    return True
+    with suppress(psutil.NoSuchProcess):
+        if found := _find(process):
+            found.send_signal(with_signal)
+            return True
+    return False
 
 
 def is_stopped(process: ProcessIdentity) -> bool:
@@ -350,7 +338,7 @@ def is_stopped(process: ProcessIdentity) -> bool:
     """
     if _find(process) is None:
         return False
-    # psutil tells the states of processes, not of threads.
+    # psutil has the states of processes, not of threads.
     states = [_state(thread) for thread in Path(f"/proc/{process.pid}/task").glob("*/stat")]
     return bool(states) and all(state in ("T", "Z", "X", None) for state in states)
 
@@ -365,17 +353,12 @@ def _state(stat: Path) -> str | None:
 
 def cpu_use(process: ProcessIdentity) -> CpuUse | None:
     """Return the CPU time that a process and its threads have used; None if the process has ended."""
-    found = _find(process)
-    if found is None:
-        return None
-    try:
-        times = found.cpu_times()
-        threads = [thread.user_time + thread.system_time for thread in found.threads()]
-    except psutil.Error:
-        return None
-    return CpuUse(
-        seconds=times.user + times.system, busiest_thread=max(threads, default=0.0), cores=os.cpu_count() or 1
-    )
+    with suppress(psutil.Error):
+        if found := _find(process):
+            times = found.cpu_times()
+            busiest = max((thread.user_time + thread.system_time for thread in found.threads()), default=0.0)
+            return CpuUse(seconds=times.user + times.system, busiest_thread=busiest, cores=os.cpu_count() or 1)
+    return None
 
 
 _PEAK = re.compile(r"^VmHWM:\s*(\d+) kB$", re.MULTILINE)
@@ -393,14 +376,11 @@ def peak_memory(process: ProcessIdentity) -> int | None:
 
 def bytes_moved(process: ProcessIdentity) -> tuple[int, int] | None:
     """Return the bytes read from and written to disks (`/proc/PID/io`); None if the process has ended or hides them."""
-    found = _find(process)
-    if found is None:
-        return None
-    try:
-        counters = found.io_counters()
-    except psutil.Error:
-        return None
-    return counters.read_bytes, counters.write_bytes
+    with suppress(psutil.Error):
+        if found := _find(process):
+            counters = found.io_counters()
+            return counters.read_bytes, counters.write_bytes
+    return None
 
 
 def which(program: str) -> Path | None:
@@ -409,7 +389,7 @@ def which(program: str) -> Path | None:
     return Path(found) if found else None
 
 
-def said_by(*arguments: str) -> str:
+def output_of(*arguments: str) -> str:
     """Return what a program prints, without blanks around it; empty if this machine lacks the program."""
     return "" if which(arguments[0]) is None else run(Command(arguments), check=False).out.strip()
 
@@ -430,8 +410,8 @@ def _find(process: ProcessIdentity) -> psutil.Process | None:
 
 def _environment(extra: Mapping[str, str]) -> dict[str, str]:
     """Return the lab's environment in the C locale: the lab parses programs' messages in one language."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "MYSQL"))}
-    return {**kept, "LC_ALL": "C", **extra}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "MYSQL"))}
+    return {**inherited, "LC_ALL": "C", **extra}
 
 
 def _dying_with_the_lab(arguments: Sequence[str]) -> list[str]:

@@ -6,10 +6,11 @@ own folder, which needs no privilege. On machines without apt they are named.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import click
 
 from redolab.errors import LabError
 from redolab.machine import files, processes
@@ -30,20 +31,10 @@ PACKAGES = {
 }
 """Program → the Debian package that has it."""
 
-_NEEDS_ITS_SCRIPTS = ("mvn", "npm")
+_NEED_INSTALLATION = ("mvn", "npm")
 """Programs that do not work when their packages are only unpacked."""
-_ASKED_FOR_ITS_VERSION = {"mkfs.xfs": "-V"}
+_VERSION_OPTION = {"mkfs.xfs": "-V"}
 """Programs that do not know `--version`."""
-_FOR_TERMINALS = re.compile(
-    r"""
-    (?:\x1b\[|\x9b) [0-?]* [ -/]* (?:[@-~]|$)                             # CSI: colours, cursor, modes
-    | (?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f]) .*? (?:\x07|\x1b\\|\x9c|$)  # OSC, DCS, SOS, PM, APC: with text up to their end
-    | \x1b [ -/]* (?:[0-~]|$)                                             # all other escape sequences
-    | [\x00-\x08\x0b-\x1f\x7f-\x9f]                                      # control characters but for tab and newline
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-"""Terminal sequences of ECMA-48. The libraries here know fewer (click), or miss some string ends (rich)."""
 _PATIENCE = 3600.0
 _LOCK = 300
 """Seconds to wait for another package manager, such as the one that runs on a fresh machine."""
@@ -80,7 +71,7 @@ class Tools:
         }
         return Tool(unpacked, environment)
 
-    def own(self, name: str) -> Path:
+    def folder_of(self, name: str) -> Path:
         """Return the folder of a tool that the lab builds itself, existing or not."""
         return self._folder / name
 
@@ -101,21 +92,21 @@ class Tools:
         if not missing:
             return
         packages = [PACKAGES[name] for name in missing]
-        if not has_apt():
-            raise _not_by_itself(packages)
-        privilege = self._privilege()
-        with progress.stage(f"getting {', '.join(packages)}"):
-            if privilege is None:
+        if has_apt() and self._privilege() is None:
+            with progress.stage(f"getting {', '.join(packages)}"):
                 self._unpack(missing)
-            else:
-                self._install(privilege, packages)
+        else:
+            self.install(packages, progress)
         for name in names:
             self.get(name)
 
     def install(self, packages: Sequence[str], progress: Progress) -> None:
-        """Install packages that bring no program of the same name. Raises `LabError` without root or apt."""
+        """Install packages. Raises `LabError` without root or apt."""
         if not has_apt():
-            raise _not_by_itself(packages)
+            raise LabError(
+                f"this machine, {distribution_names()[0]}, lacks {', '.join(packages)}, and the lab installs with apt alone",
+                how_to_install(packages),
+            )
         privilege = self._privilege()
         if privilege is None:
             raise LabError(f"{', '.join(packages)} cannot be installed without root", how_to_install(packages))
@@ -123,14 +114,14 @@ class Tools:
             self._install(privilege, packages)
 
     def versions(self) -> dict[str, str]:
-        """Return the version of each tool that is present: its first non-empty line, without terminal sequences."""
+        """Return the version of each tool that is present: its first non-empty line, without colours and control codes."""
         found = {name: self.find(name) for name in PACKAGES}
         return {name: self._version(name, tool) for name, tool in found.items() if tool is not None}
 
     def _version(self, name: str, tool: Tool) -> str:
-        ask = Command([str(tool.program), _ASKED_FOR_ITS_VERSION.get(name, "--version")], environment=tool.environment)
-        said = processes.run(ask, check=False).out
-        return _FOR_TERMINALS.sub("", said).strip().partition("\n")[0].rstrip()
+        ask = Command([str(tool.program), _VERSION_OPTION.get(name, "--version")], environment=tool.environment)
+        first_line = click.unstyle(processes.run(ask, check=False).out).strip().partition("\n")[0]
+        return "".join(filter(str.isprintable, first_line)).rstrip()
 
     def _privilege(self) -> list[str] | None:
         """Return the command prefix that runs a command as root, empty if the lab is root; None if there is no way."""
@@ -158,7 +149,7 @@ class Tools:
 
     def _unpack(self, names: Sequence[str]) -> None:
         for name in names:
-            if name in _NEEDS_ITS_SCRIPTS:
+            if name in _NEED_INSTALLATION:
                 raise LabError(
                     f"{name} is not on this machine, and only root can have it", how_to_install([PACKAGES[name]])
                 )
@@ -168,10 +159,3 @@ class Tools:
                 apt = PrivateApt.prepare(making / "apt", codename(), beside_installed=True)
                 apt.unpack([PACKAGES[name]], making / "root")
                 files.move(making / "root", self._folder / name)
-
-
-def _not_by_itself(packages: Sequence[str]) -> LabError:
-    return LabError(
-        f"this machine, {distribution_names()[0]}, lacks {', '.join(packages)}, and the lab installs with apt alone",
-        how_to_install(packages),
-    )

@@ -62,7 +62,7 @@ def of_start(start: Callable[[], Instance]) -> WindowTimes:
         instance.wait_ready()
         deadline = time.monotonic() + _ROLLED_BACK_WITHIN
         while not instance.has_recovered() and time.monotonic() < deadline:
-            instance.look(_LOOK)
+            instance.read_log(_LOOK)
         ended = time.monotonic_ns()
         instance.kill()
     return WindowTimes(began, ended, time.monotonic_ns())

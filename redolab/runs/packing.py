@@ -18,7 +18,7 @@ def pack_folders(folder: Path) -> None:
     folders = [path for path in folder.iterdir() if path.is_dir()]
     if not folders:
         return
-    files.write_whole(folder / PACKED, bundle.pack(folder, beside, tightly=True))
+    files.write_whole(folder / PACKED, bundle.pack(folder, beside, xz=True))
     for path in folders:
         files.remove(path)
 

@@ -96,13 +96,13 @@ class Address:
             with self.defaults_file.open() as file:
                 options.read_file(file)
         except (OSError, UnicodeDecodeError, configparser.Error) as error:
-            said = str(error).splitlines()[0]
-            raise InvalidInput(f"the option file {self.defaults_file} cannot be read ({said})") from None
+            reason = str(error).splitlines()[0]
+            raise InvalidInput(f"the option file {self.defaults_file} cannot be read ({reason})") from None
         return options
 
 
 def refused(address: Address, error: pymysql.MySQLError) -> LabError:
     """Return the error for a failed connection: `Unreachable` if nothing answers, else `LabError`."""
-    said = error.args[1] if len(error.args) > 1 else str(error)
+    message = error.args[1] if len(error.args) > 1 else str(error)
     kind = Unreachable if error.args and error.args[0] in _NOBODY_ANSWERS else LabError
-    return kind(f"{address} cannot be asked ({said})", "look at address, user and password")
+    return kind(f"{address} cannot be asked ({message})", "look at address, user and password")

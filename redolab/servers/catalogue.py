@@ -12,28 +12,21 @@ from redolab.catalogue import Catalogue
 from redolab.project import PROJECT
 
 if TYPE_CHECKING:
-    from redolab.servers.entry import CatalogueEntry
-    from redolab.servers.own import OwnServers
+    from redolab.servers.install import CatalogueEntry
 
 
 def server_catalogue() -> Catalogue[CatalogueEntry]:
     """Return the servers of the lab and of the user, by name."""
-    from redolab.servers.entry import CatalogueEntry
+    from redolab.servers.install import CatalogueEntry
+    from redolab.servers.own import own_servers
 
     ours = Catalogue.read("server", PROJECT.provision / "servers.toml", CatalogueEntry)
-    return Catalogue(ours.noun, {**dict(ours.items()), **own_servers().entries()})
+    return Catalogue(ours.noun, {**dict(ours.items()), **own_servers()})
 
 
 def expected_versions() -> dict[str, str]:
     """Return the version that the catalogue expects of each server, by name."""
     return {name: entry.version for name, entry in server_catalogue().items()}
-
-
-def own_servers() -> OwnServers:
-    """Return the servers that the user added."""
-    from redolab.servers.own import OwnServers
-
-    return OwnServers(PROJECT.own_servers)
 
 
 def server_names(text: str) -> tuple[str, ...]:

@@ -15,7 +15,6 @@ from redolab.machine.clean_up_journal import Journal
 from redolab.machine.tools import Tools
 from redolab.progress import Progress
 from redolab.servers.dialects import Dialect, Version, dialect_of, family_of
-from redolab.servers.entry import CatalogueEntry
 from redolab.servers.sandbox import Sandbox
 from redolab.servers.sources import Source
 from redolab.servers.sources.folder import FolderSource
@@ -23,6 +22,21 @@ from redolab.servers.sources.folder import FolderSource
 _MARK = "server.json"
 _VERSION = re.compile(r"Ver\s+(\S+)")
 _EVERYTHING = Path("/")
+
+
+class CatalogueEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Entry of `provision/servers.toml`: a server and its source; paths are relative to the server's root folder."""
+
+    family: str
+    version: str
+    """Expected version. It decides the dialect before installation; afterwards the binary's own answer counts."""
+    program: str
+    share: str
+    source: Source
+
+    def dialect(self) -> Dialect:
+        """Return the dialect of the expected version."""
+        return dialect_of(self.family, Version.parse(self.version))
 
 
 class _Mark(msgspec.Struct, frozen=True):
@@ -74,12 +88,13 @@ class Servers:
         Of several versions, the expected one comes first, then the latest.
         """
         expected = Version.parse(entry.version)
-        of_entry = [server for mark, server in self._all(name) if mark.is_of(entry)]
+        of_entry = [self._server(folder, mark) for folder, mark in self._marked(name) if mark.is_of(entry)]
         return max(of_entry, key=lambda each: (each.dialect.version == expected, each.dialect.version), default=None)
 
     def versions(self, name: str) -> list[InstalledServer]:
         """Return every installed version of a server, the latest first, whatever its source."""
-        return sorted((server for _, server in self._all(name)), key=lambda each: each.dialect.version, reverse=True)
+        servers = [self._server(folder, mark) for folder, mark in self._marked(name)]
+        return sorted(servers, key=lambda each: each.dialect.version, reverse=True)
 
     def of_version(self, name: str, version: Version) -> InstalledServer | None:
         """Return the server of exactly that version; None if it is not installed."""
@@ -131,34 +146,28 @@ class Servers:
             sandbox.prepare()
             asked = sandbox.command(_EVERYTHING / entry.program, ["--no-defaults", "--version"])
             mark = _Mark(entry.source, entry.program, entry.share, processes.run(asked).out, name)
-            made = self._server(making, name, mark)
+            made = self._server(making, mark)
             stage.outcome = made.version
             check(made)
-            folder = self._folder_of(made)
-            self._check_its_own(folder, name, made)
+            folder = self._folder / f"{name}-{made.dialect.version}"
+            _check_own_folder(folder, made)
             files.remove(making / "work")
             files.write_whole(making / _MARK, msgspec.json.encode(mark))
             files.remove_marked(folder, _MARK)
             files.move(making, folder)
-        return self._server(folder, name, mark)
-
-    def _all(self, name: str) -> list[tuple[_Mark, InstalledServer]]:
-        return [(mark, self._server(folder, name, mark)) for folder, mark in self._marked(name)]
+        return self._server(folder, mark)
 
     def _marked(self, name: str) -> list[tuple[Path, _Mark]]:
         """Return the complete folders of a server, with the content of their marks."""
-        found = []
-        for folder in (self._folder / each for each in files.names(self._folder)):
-            mark = _read_mark(folder)
-            if mark is not None and mark.name == name:
-                found.append((folder, mark))
-        return found
+        folders = [self._folder / each for each in files.names(self._folder)]
+        marks = [(folder, _read_mark(folder)) for folder in folders]
+        return [(folder, mark) for folder, mark in marks if mark is not None and mark.name == name]
 
-    def _server(self, folder: Path, name: str, mark: _Mark) -> InstalledServer:
-        version = _version(name, mark.said)
+    def _server(self, folder: Path, mark: _Mark) -> InstalledServer:
+        version = _version(mark)
         system = _system(folder, mark.source)
         return InstalledServer(
-            name=name,
+            name=mark.name,
             version=version,
             dialect=dialect_of(family_of(mark.said), Version.parse(version)),
             sandbox=self._sandbox(folder, mark.source),
@@ -169,21 +178,9 @@ class Servers:
             folder=folder,
         )
 
-    def _folder_of(self, server: InstalledServer) -> Path:
-        return self._folder / f"{server.name}-{server.dialect.version}"
-
-    def _check_its_own(self, folder: Path, name: str, made: InstalledServer) -> None:
-        """Raise `LabError` if the folder belongs to another server, whose name ends like this one's version."""
-        mark = _read_mark(folder)
-        if mark is not None and mark.name != name:
-            raise LabError(
-                f"{name} {made.version} would lie in {folder}, where the server '{mark.name}' lies",
-                "remove that with 'redolab server rm', and add it by another name",
-            )
-
     def _sandbox(self, folder: Path, source: Source) -> Sandbox:
-        beside = [Path(source.path)] if isinstance(source, FolderSource) else []
-        return Sandbox(self._tools.get("bwrap"), _system(folder, source), folder / "etc", beside)
+        extra_folders = [Path(source.path)] if isinstance(source, FolderSource) else []
+        return Sandbox(self._tools.get("bwrap"), _system(folder, source), folder / "etc", extra_folders)
 
 
 def _read_mark(folder: Path) -> _Mark | None:
@@ -194,13 +191,23 @@ def _read_mark(folder: Path) -> _Mark | None:
         return None
 
 
+def _check_own_folder(folder: Path, server: InstalledServer) -> None:
+    """Raise `LabError` if the folder belongs to another server, whose name ends like this one's version."""
+    mark = _read_mark(folder)
+    if mark is not None and mark.name != server.name:
+        raise LabError(
+            f"{server.name} {server.version} would lie in {folder}, where the server '{mark.name}' lies",
+            "remove that with 'redolab server rm', and add it by another name",
+        )
+
+
 def _system(folder: Path, source: Source) -> Path:
     """Return the folder of the server's system: / for a server in a user's folder, else the unpacked root folder."""
     return _EVERYTHING if isinstance(source, FolderSource) else folder / "root"
 
 
-def _version(name: str, said: str) -> str:
-    match = _VERSION.search(said)
+def _version(mark: _Mark) -> str:
+    match = _VERSION.search(mark.said)
     if match is None:
-        raise LabError(f"{name} does not say its version", "see what it said below", said.splitlines())
+        raise LabError(f"{mark.name} does not say its version", "see what it said below", mark.said.splitlines())
     return match[1]

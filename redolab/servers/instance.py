@@ -1,4 +1,4 @@
-"""A running server with a private data directory and a socket, and nobody else's."""
+"""A running server with a data directory and a socket of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import TracebackType
 
 import msgspec
 import pymysql
@@ -31,12 +30,12 @@ from redolab.servers.sandbox import INSTANCE, sandboxed_process
 OPTIONS = "my.cnf"
 DATA = "data"
 _LAST_LINES = 15
-_LOOK_EVERY = 0.005
+_POLL_SECONDS = 0.005
 _TO_STOP = 60.0
 
 
 class Connections:
-    """Ways to talk to an instance: one connection is for one thread."""
+    """Opens connections to an instance, each for one thread."""
 
     def __init__(self, socket: Path) -> None:
         self._socket = socket
@@ -88,66 +87,69 @@ class Instance(AbstractContextManager["Instance"]):
     """A started server. Leaving the context kills it at once, even in the middle of a recovery."""
 
     def __init__(
-        self, server: InstalledServer, folder: Path, request: InstanceRequest, process: Process, started: Instant
+        self,
+        server: InstalledServer,
+        folder: Path,
+        request: InstanceRequest,
+        started: Instant,
+        sandbox: Process,
+        process: ProcessIdentity,
     ) -> None:
+        """Take over a sandbox that was started at `started`, and the server's process in it."""
         self.server = server
         self.request = request
         self.folder = folder
         self.started = started
         self.log: list[Line] = []
         self.connections = Connections(folder / SOCKET)
+        self._sandbox = sandbox
         self._process = process
-        self._server_process: ProcessIdentity | None = None
         self._first: dict[Event, Line] = {}
         self._nothing_to_undo = False
 
     @classmethod
     def start(cls, server: InstalledServer, folder: Path, request: InstanceRequest, log: Path) -> Instance:
-        """Start `server` on the instance folder `folder`, its error log copied to `log`. It is not ready yet."""
+        """Start `server` on the instance folder `folder`, its error log copied to `log`; do not wait until it is ready."""
         prepare_folder(server, folder, request)
         arguments = [f"--defaults-file={INSTANCE / OPTIONS}", *server.sandbox.user_arguments()]
         command = server.sandbox.command(server.program, arguments, folder)
         started = now()
-        instance = cls(server, folder, request, processes.start(command, log, arrivals=arrivals_of(log)), started)
+        sandbox = processes.start(command, log, arrivals=arrivals_of(log))
         try:
-            instance._server_process = sandboxed_process(instance._process)
+            return cls(server, folder, request, started, sandbox, sandboxed_process(sandbox))
         except BaseException:
-            instance.end()
+            sandbox.stop(signal.SIGKILL)
             raise
-        return instance
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
 
     def watch(self, seconds: float, done: Callable[[], bool]) -> None:
-        """Read the error log for `seconds`. Raises `ServerFailed`, with its last lines, if the server has ended."""
+        """Read the error log until `done`. Raises `ServerFailed` after `seconds`, or if the server has ended."""
         deadline = now().monotonic + seconds
         while not done():
-            self.look(_LOOK_EVERY)
+            self.read_log(_POLL_SECONDS)
             if now().monotonic > deadline:
                 raise self._failure(f"{self.server.name} was not there within {seconds:.0f} s")
 
-    def look(self, seconds: float = 0.0) -> None:
+    def read_log(self, seconds: float = 0.0) -> None:
         """Read the error log for `seconds`. Raises `ServerFailed`, with its last lines, if the server has ended."""
-        self._take(now().monotonic + seconds)
-        status = self._process.wait(0)
-        if status is not None:
-            self._take(now().monotonic)
+        self._read_lines(now().monotonic + seconds)
+        if (status := self.status) is not None:
+            self._read_lines(now().monotonic)
             raise self._failure(f"{self.server.name} ended with status {status} while it was starting")
 
     def wait_ready(self, seconds: float = 3600.0) -> None:
         """Wait until the server takes connections. Raises `ServerFailed`."""
-        self.watch(seconds, lambda: Event.READY in self._first)
+        self.watch(seconds, lambda: self.is_ready)
 
     def has_recovered(self) -> bool:
         """Return True if the server is ready and every transaction that the crash left open is rolled back."""
-        if Event.READY not in self._first:
+        if not self.is_ready:
             return False
         if Event.UNDO_END in self._first or Event.TRANSACTIONS not in self._first:
             return True
-        # With no rows to undo, nobody says that it is done.
+        # With no rows to undo, the log has no line for the end.
         return self._nothing_to_undo
 
     @contextmanager
@@ -175,9 +177,8 @@ class Instance(AbstractContextManager["Instance"]):
 
     def check_running(self) -> None:
         """Raise `ServerFailed` if the server has ended although the lab did not end it."""
-        self._take(now().monotonic)
-        status = self._process.wait(0)
-        if status is not None:
+        self._read_lines(now().monotonic)
+        if (status := self.status) is not None:
             raise self._failure(f"{self.server.name} ended by itself with status {status}")
 
     def sample(self, connection: Connection) -> Sample:
@@ -215,17 +216,14 @@ class Instance(AbstractContextManager["Instance"]):
 
     def cpu_use(self) -> CpuUse | None:
         """Return the CPU time that the server has used; None if it has ended."""
-        return None if self._server_process is None else processes.cpu_use(self._server_process)
+        return processes.cpu_use(self._process)
 
     def peak_memory(self) -> int | None:
         """Return the most bytes of memory that the server has had resident; None if it has ended."""
-        return None if self._server_process is None else processes.peak_memory(self._server_process)
+        return processes.peak_memory(self._process)
 
     def open_to_network(self) -> NetworkAddress:
-        """Let clients in that reach it over TCP; where. Once it is ready.
-
-        The account stays in the data directory: it is made once.
-        """
+        """Make an account for clients that reach the server over TCP, once for its data directory; return its address."""
         address = NetworkAddress()
         with self.answering(), self.connections.connect() as connection, connection.cursor() as cursor:
             cursor.execute(f"CREATE USER {address.user}@'127.0.0.1'")
@@ -234,8 +232,7 @@ class Instance(AbstractContextManager["Instance"]):
 
     def in_its_network(self, command: Command) -> Command:
         """Return a client's command, changed so that it runs in the server's network namespace."""
-        assert self._server_process is not None
-        target = f"--target={self._server_process.pid}"
+        target = f"--target={self.pid}"
         # Without root the namespace belongs to the sandbox's user namespace, which must be joined first.
         own = [] if processes.is_root() else ["--user", "--preserve-credentials"]
         # Joining a user namespace changes a program's credentials, which clears its parent-death signal.
@@ -244,34 +241,31 @@ class Instance(AbstractContextManager["Instance"]):
 
     def bytes_moved(self) -> tuple[int, int] | None:
         """Return the bytes read from and written to disks; None if the server has ended or they may not be read."""
-        return None if self._server_process is None else processes.bytes_moved(self._server_process)
+        return processes.bytes_moved(self._process)
 
     @property
-    def pid(self) -> int | None:
-        """Return the server's process id on this machine; None before it has started."""
-        return None if self._server_process is None else self._server_process.pid
+    def pid(self) -> int:
+        """Return the server's process id on this machine."""
+        return self._process.pid
 
     def ends_within(self, seconds: float) -> bool:
         """Return True if the server has ended or ends within `seconds`."""
-        return self._process.wait(seconds) is not None
+        return self._sandbox.wait(seconds) is not None
 
     @property
     def status(self) -> int | None:
         """Return the server's exit status (negative: the signal that ended it); None while it runs."""
-        return self._process.wait(0)
+        return self._sandbox.wait(0)
 
     def kill(self) -> Instant:
         """Kill exactly the server with SIGKILL; wait until it is gone. Return the signal's time.
 
         Raises `ServerFailed`.
         """
-        assert self._server_process is not None
-        sent = now()
-        if not processes.kill(self._server_process, signal.SIGKILL):
-            raise self._failure(f"{self.server.name} was gone before it could be killed")
-        if self._process.wait(60.0) is None:
+        sent = self.send_signal(signal.SIGKILL)
+        if not self.ends_within(60.0):
             raise ServerFailed(f"{self.server.name} is still there 60 s after SIGKILL", "is its disk hanging?")
-        self._take(now().monotonic)
+        self._read_lines(now().monotonic)
         return sent
 
     def freeze(self) -> Instant:
@@ -279,50 +273,46 @@ class Instance(AbstractContextManager["Instance"]):
 
         A thread in the middle of a system call stops when the call is over. Raises `ServerFailed`.
         """
-        assert self._server_process is not None
-        sent = now()
-        if not processes.kill(self._server_process, signal.SIGSTOP):
-            raise self._failure(f"{self.server.name} was gone before it could be stopped")
+        sent = self.send_signal(signal.SIGSTOP)
         deadline = sent.monotonic + _TO_STOP
-        while not processes.is_stopped(self._server_process):
+        while not processes.is_stopped(self._process):
             if now().monotonic > deadline:
                 self.thaw()
                 raise ServerFailed(
                     f"{self.server.name} still runs {_TO_STOP:.0f} s after SIGSTOP", "is its disk hanging?"
                 )
-            time.sleep(_LOOK_EVERY)
+            time.sleep(_POLL_SECONDS)
         return sent
 
     def thaw(self) -> None:
         """Let the server go on after `freeze`."""
-        assert self._server_process is not None
-        processes.kill(self._server_process, signal.SIGCONT)
+        processes.kill(self._process, signal.SIGCONT)
 
-    def send_signal(self, number: signal.Signals) -> None:
-        """Send a signal to exactly the server, such as SIGHUP, which makes it reopen its logs. Raises `ServerFailed`.
+    def send_signal(self, number: signal.Signals) -> Instant:
+        """Send a signal to exactly the server, and return the time. Raises `ServerFailed` if the server has ended.
 
         The server acts on it in its own time: the caller looks for the effect.
         """
-        assert self._server_process is not None
-        if not processes.kill(self._server_process, number):
+        sent = now()
+        if not processes.kill(self._process, number):
             raise self._failure(f"{self.server.name} was gone before {number.name} could be sent")
+        return sent
 
     def shut_down(self, seconds: float = 3600.0) -> None:
-        """Shut it down cleanly. Raises `ServerFailed` if it does not end by then or ends with an error."""
-        assert self._server_process is not None
-        processes.kill(self._server_process, signal.SIGTERM)
-        status = self._process.wait(seconds)
-        self._take(now().monotonic)
+        """Shut the server down cleanly. Raises `ServerFailed` after `seconds`, or if the server ends with an error."""
+        processes.kill(self._process, signal.SIGTERM)
+        status = self._sandbox.wait(seconds)
+        self._read_lines(now().monotonic)
         if status != 0:
             raise self._failure(f"{self.server.name} did not shut down cleanly (status {status})")
 
     def end(self) -> None:
-        """Make sure that nothing of it runs any more."""
-        self._process.stop(signal.SIGKILL)
-        self._take(now().monotonic)
+        """End the sandbox with all that runs in it."""
+        self._sandbox.stop(signal.SIGKILL)
+        self._read_lines(now().monotonic)
 
-    def _take(self, deadline: float) -> None:
-        for line in self._process.lines(deadline):
+    def _read_lines(self, deadline: float) -> None:
+        for line in self._sandbox.lines(deadline):
             self.log.append(line)
             for event in events(line):
                 if event is Event.READY:

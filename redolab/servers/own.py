@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from redolab.errors import CommandFailed, InvalidInput
 from redolab.machine.files import write_whole
-from redolab.servers.entry import CatalogueEntry
-from redolab.servers.install import InstalledServer
+from redolab.project import PROJECT
+from redolab.servers.install import CatalogueEntry, InstalledServer
 from redolab.servers.sources.archive import SERVER, ArchiveSource, check_sum, names_in, sha256
 from redolab.servers.sources.folder import FolderSource
 
@@ -22,38 +23,36 @@ _MESSAGES = "english/errmsg.sys"
 _NOT_READ_YET = "0.0"
 
 
-class OwnServers:
-    """The servers that this clone's user has added."""
+def own_servers() -> dict[str, CatalogueEntry]:
+    """Return the servers that the user added, by name. Raises `InvalidInput` for a name that a folder cannot have."""
+    file = PROJECT.own_servers
+    if not file.exists():
+        return {}
+    entries = msgspec.json.decode(file.read_bytes(), type=dict[str, CatalogueEntry])
+    for name in entries:
+        # The name becomes a folder's, and could be a path out of the lab's folder.
+        if not _NAME.fullmatch(name):
+            raise InvalidInput(f"{file}: '{name}' cannot be a server's name", "mend that entry")
+    return entries
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
 
-    def entries(self) -> dict[str, CatalogueEntry]:
-        """Return all entries by name. Raises `InvalidInput` for a name that a folder cannot have."""
-        if not self._file.exists():
-            return {}
-        entries = msgspec.json.decode(self._file.read_bytes(), type=dict[str, CatalogueEntry])
-        for name in entries:
-            # The name becomes a folder's, and could be a path out of the lab's folder.
-            if not _NAME.fullmatch(name):
-                raise InvalidInput(f"{self._file}: '{name}' cannot be a server's name", "mend that entry")
-        return entries
+def keep_own_server(name: str, entry: CatalogueEntry, server: InstalledServer) -> None:
+    """Add an installed server to the user's own, with family and version as its binary reports them."""
+    known = msgspec.structs.replace(entry, family=server.dialect.family, version=str(server.dialect.version))
+    _write({**own_servers(), name: known})
 
-    def keep(self, name: str, entry: CatalogueEntry, server: InstalledServer) -> None:
-        """Keep an installed server, with family and version as its binary reports them."""
-        known = msgspec.structs.replace(entry, family=server.dialect.family, version=str(server.dialect.version))
-        self._write({**self.entries(), name: known})
 
-    def forget(self, name: str) -> None:
-        """Remove a server from the user's own. Raises `InvalidInput` if the user had not added it."""
-        entries = self.entries()
-        if name not in entries:
-            raise InvalidInput(f"'{name}' is not a server that you added", f"yours: {', '.join(entries) or 'none'}")
-        del entries[name]
-        self._write(entries)
+def forget_own_server(name: str) -> None:
+    """Remove a server from the user's own. Raises `InvalidInput` if the user had not added it."""
+    entries = own_servers()
+    if name not in entries:
+        raise InvalidInput(f"'{name}' is not a server that you added", f"yours: {', '.join(entries) or 'none'}")
+    del entries[name]
+    _write(entries)
 
-    def _write(self, entries: dict[str, CatalogueEntry]) -> None:
-        write_whole(self._file, msgspec.json.format(msgspec.json.encode(entries)))
+
+def _write(entries: dict[str, CatalogueEntry]) -> None:
+    write_whole(PROJECT.own_servers, msgspec.json.format(msgspec.json.encode(entries)))
 
 
 def check_name(name: str, taken: list[str]) -> None:
@@ -71,15 +70,10 @@ def entry_of_tarball(file: Path, expected_sha256: str | None) -> CatalogueEntry:
     if expected_sha256 is not None:
         check_sum(file, expected_sha256)
     try:
-        inside = names_in(file)
+        names = names_in(file)
     except CommandFailed:
-        inside = set()
-    program = next((f"bin/{name}" for name in _PROGRAMS if f"bin/{name}" in inside), None)
-    share = next((folder for folder in _SHARE_FOLDERS if f"{folder}/{_MESSAGES}" in inside), None)
-    if program is None or share is None:
-        raise InvalidInput(
-            f"{file} holds no server", "it needs bin/mysqld or bin/mariadbd, and share/english/errmsg.sys"
-        )
+        names = set()
+    program, share = _program_and_share(file, ["bin"], names.__contains__)
     return CatalogueEntry(
         family="mysql",
         version=_NOT_READ_YET,
@@ -92,17 +86,26 @@ def entry_of_tarball(file: Path, expected_sha256: str | None) -> CatalogueEntry:
 def entry_of_folder(folder: Path) -> CatalogueEntry:
     """Return the entry for a build tree or an installed server. Raises `InvalidInput`."""
     folder = folder.absolute()
-    programs = [folder / place / name for place in _PROGRAM_FOLDERS for name in _PROGRAMS]
-    program = next((path for path in programs if path.is_file()), None)
-    share = next((folder / place for place in _SHARE_FOLDERS if (folder / place / _MESSAGES).is_file()), None)
-    if program is None or share is None:
-        raise InvalidInput(
-            f"{folder} holds no server", "it needs bin/mysqld or sql/mysqld, and share/english/errmsg.sys"
-        )
+    program, share = _program_and_share(folder, _PROGRAM_FOLDERS, lambda path: (folder / path).is_file())
     return CatalogueEntry(
         family="mysql",
         version=_NOT_READ_YET,
-        program=str(program).removeprefix("/"),
-        share=str(share).removeprefix("/"),
+        program=str(folder / program).removeprefix("/"),
+        share=str(folder / share).removeprefix("/"),
         source=FolderSource(path=str(folder)),
     )
+
+
+def _program_and_share(server: Path, folders: Sequence[str], has: Callable[[str], bool]) -> tuple[str, str]:
+    """Return the paths of the program, in one of `folders`, and of the share folder in a server's folder or tarball.
+
+    Raises `InvalidInput` if it has no such files.
+    """
+    programs = [f"{folder}/{name}" for folder in folders for name in _PROGRAMS]
+    program = next(filter(has, programs), None)
+    share = next((folder for folder in _SHARE_FOLDERS if has(f"{folder}/{_MESSAGES}")), None)
+    if program is None or share is None:
+        raise InvalidInput(
+            f"{server} holds no server", "it needs bin/mysqld or bin/mariadbd, and share/english/errmsg.sys"
+        )
+    return program, share

@@ -26,7 +26,7 @@ def server_audit_plugin(lab: Lab, server: InstalledServer) -> Path:
 
     Raises `InvalidInput` for any other server, and `LabError` if the archive has another version.
     """
-    core, _ = _core_package(server)
+    core, _ = _core_package(server.name)
     return _file_of_package(lab, server, core.replace("-core", ""), Path("usr/lib/mysql/plugin", AUDIT_PLUGIN))
 
 
@@ -46,8 +46,8 @@ def has_packages(name: str) -> bool:
 
 def _file_of_package(lab: Lab, server: InstalledServer, package: str, path: Path) -> Path:
     """Return a file of a package of the server's version, in a folder of its own."""
-    _, source = _core_package(server)
-    folder = lab.tools.own(f"{path.name}-{server.name}-{server.dialect.version}")
+    _, source = _core_package(server.name)
+    folder = lab.tools.folder_of(f"{path.name}-{server.name}-{server.dialect.version}")
     file = folder / path.name
     if file.exists():
         return file
@@ -72,14 +72,14 @@ def _file_of_package(lab: Lab, server: InstalledServer, package: str, path: Path
     return file
 
 
-def _core_package(server: InstalledServer) -> tuple[str, DebianSource]:
+def _core_package(name: str) -> tuple[str, DebianSource]:
     """Return the package that was unpacked for a server, such as `mariadb-server-core-10.5`, and its source."""
-    source = server_catalogue().get(server.name).source
+    source = server_catalogue().get(name).source
     if isinstance(source, DebianSource):
         for package in source.packages:
             if package.startswith(_CORE):
                 return package, source
     raise InvalidInput(
-        f"{server.name} is not from MariaDB's packages, which alone have its other programs",
+        f"{name} is not from MariaDB's packages, which alone have its other programs",
         "name a MariaDB server of Debian's (mariadb-10.5, mariadb-10.11, mariadb-11.8)",
     )

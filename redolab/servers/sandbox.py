@@ -27,7 +27,7 @@ _GROUP = f"root:x:0:\nredolab:x:{SERVER_USER}:\n"
 _HOSTS = "127.0.0.1 localhost\n" + "".join(
     f"127.0.{network}.{host} client-{network}-{host}\n" for network in range(1, 6) for host in range(2, 252)
 )
-_LOOKED_UP = "hosts: files\n"
+_NSSWITCH = "hosts: files\n"
 _AS_ROOT = (
     # Otherwise a program that root starts keeps all rights over the machine in the sandbox. A server gives up root
     # itself, but before that it reads its option file, which belongs to its user. (bubblewrap 0.8 drops nothing if
@@ -42,19 +42,19 @@ _START_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """Files that a server sees: those of `system`, users of its own, each folder of `beside` at its own path."""
+    """Files that a server sees: those of `system`, users of its own, each of `extra_folders` at its own path."""
 
     bubblewrap: Tool
     system: Path
     etc: Path
-    beside: Sequence[Path] = ()
+    extra_folders: Sequence[Path] = ()
 
     def prepare(self) -> None:
         """Write the few files of /etc that a server looks at."""
         files.write_whole(self.etc / "passwd", _PASSWD.encode())
         files.write_whole(self.etc / "group", _GROUP.encode())
         files.write_whole(self.etc / "hosts", _HOSTS.encode())
-        files.write_whole(self.etc / "nsswitch.conf", _LOOKED_UP.encode())
+        files.write_whole(self.etc / "nsswitch.conf", _NSSWITCH.encode())
 
     def command(self, program: Path, arguments: Sequence[str], instance: Path | None = None) -> Command:
         """Return the command that runs `program` in the sandbox, with `instance` at /instance.
@@ -63,7 +63,7 @@ class Sandbox:
         starts outlives the lab.
         """
         bindings = ["--bind", str(instance), str(INSTANCE)] if instance else []
-        for folder in self.beside:
+        for folder in self.extra_folders:
             bindings += ["--ro-bind", str(folder), str(folder)]
         links = [part for name in ("bin", "sbin", "lib", "lib64") for part in ("--symlink", f"usr/{name}", f"/{name}")]
         wrapped = [
@@ -84,7 +84,7 @@ class Sandbox:
         return Command(wrapped, environment=self.bubblewrap.environment)
 
     def user_arguments(self) -> list[str]:
-        """Return the arguments that make a server give up root by itself."""
+        """Return the arguments that make a server give up root."""
         return ["--user=redolab"] if processes.is_root() else []
 
     @staticmethod

@@ -44,7 +44,7 @@ def fill_pool(dataset: int, log_size: int) -> int:
 
 
 def data_directory(dataset: int, log_size: int, *, binary_log: int = 0) -> int:
-    """Return the bytes of a data directory after a crash, with so many bytes of binary log."""
+    """Return the bytes of a data directory after a crash, its `binary_log` bytes included."""
     return loaded(dataset) + log_size + binary_log
 
 

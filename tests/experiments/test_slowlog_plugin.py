@@ -22,7 +22,7 @@ from redolab.runs.factors import read_factors
 from redolab.runs.plan import draw_plan
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
-from tests.command import lab_processes, redolab
+from tests.command import processes_in, redolab
 from tests.runs.test_baseline import of_trials
 from tests.slowlog.plugin.instances import buildable, in_catalogue
 
@@ -89,7 +89,7 @@ def test_every_way_of_logging_is_measured_and_nothing_is_missing(run: Run) -> No
     assert set(frame["arm"]) == {arm.value for arm in Arm}
     for ending in ("svg", "png"):
         assert (run.folder / "plots" / f"costs.{ending}").stat().st_size > 5000
-    assert lab_processes() == []
+    assert processes_in(PROJECT.lab) == []
     assert files.names(PROJECT.lab / "storage/local/instances") == []
 
 

@@ -17,6 +17,6 @@ def test_a_source_package_is_unpacked_in_the_version_asked_for(tmp_path: Path) -
     version = apt.source_versions("hello")[0]
     apt.unpack_source("hello", version, tmp_path / "tree")
     assert f"hello ({version})" in (tmp_path / "tree/debian/changelog").read_text()
-    with pytest.raises(NotInArchive, match=r"hello 0\.0-0"):
+    with pytest.raises(NotInArchive):
         apt.unpack_source("hello", "0.0-0", tmp_path / "none")
     assert apt.source_versions("no-such-package-of-debian") == []

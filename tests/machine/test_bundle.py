@@ -22,7 +22,7 @@ def test_a_folder_arrives_as_it_was_sent_and_nothing_outside_of_it(tmp_path: Pat
     bundle.unpack(content, tmp_path / "here")
     found = {str(path.relative_to(tmp_path / "here")) for path in (tmp_path / "here").rglob("*") if path.is_file()}
     assert found == {"run.json", "logs/1.log"}
-    with pytest.raises(LabError, match="torn"):
+    with pytest.raises(LabError):
         bundle.unpack(content[: len(content) // 2], tmp_path / "torn")
 
 

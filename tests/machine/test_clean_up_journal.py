@@ -46,10 +46,9 @@ def test_what_a_killed_lab_left_is_named_and_taken_away(journal: Journal, tmp_pa
     left = journal.making(making, "a half-made thing")
     left.__enter__()
     making.mkdir()
-    again = Journal(tmp_path / "journal")
-    assert again.clear() == ["a half-made thing"]
+    assert journal.clear() == ["a half-made thing"]
     assert not making.exists()
-    assert again.clear() == []
+    assert journal.clear() == []
 
 
 def test_what_is_there_for_a_while_goes_at_the_end_or_with_the_next_command(journal: Journal, tmp_path: Path) -> None:
@@ -62,7 +61,7 @@ def test_what_is_there_for_a_while_goes_at_the_end_or_with_the_next_command(jour
     left = journal.temporary(made, "an image")
     left.__enter__()
     assert made.exists()
-    assert Journal(tmp_path / "journal").clear() == ["an image"]
+    assert journal.clear() == ["an image"]
     assert not made.exists()
 
 
@@ -72,14 +71,13 @@ def test_of_a_folder_among_the_users_things_only_what_is_empty_goes(journal: Jou
     left.__enter__()
     (ours / "instances").mkdir(parents=True)
     theirs.touch()
-    again = Journal(tmp_path / "journal")
-    assert again.clear() == ["the folder ours"]
+    assert journal.clear() == ["the folder ours"]
     assert (ours.exists(), theirs.exists()) == (False, True)
     with journal.using(ours, "the folder ours"):
         (ours / "kept").mkdir(parents=True)
         (ours / "kept/file").touch()
     assert (ours / "kept/file").exists()
-    assert again.clear() == []
+    assert journal.clear() == []
 
 
 def test_a_removal_that_is_broken_off_is_ended_by_the_next_command(
@@ -124,7 +122,7 @@ def test_a_note_of_what_lies_outside_is_never_obeyed(where: str, more: dict[str,
     noted(tmp_path / "lab/journal", tmp_path / where, **more)
     journal = Journal(tmp_path / "lab/journal")
     assert journal.clear() == []
-    assert journal.strike_strangers() == [str(tmp_path / where)]
+    assert journal.drop_foreign() == [str(tmp_path / where)]
     assert sorted(tmp_path.rglob("*")) == before
     with pytest.raises(InvalidInput), journal.making(tmp_path / where, "a thing"):
         pass
@@ -170,7 +168,8 @@ def test_what_was_being_made_on_a_disk_that_is_not_mounted_is_not_forgotten(tmp_
     assert copy.exists()
 
 
-def test_a_note_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+def test_a_note_that_cannot_be_read_is_named(journal: Journal, tmp_path: Path) -> None:
     files.write_whole(tmp_path / "journal/0123456789abcdef.json", b"{}")
-    with pytest.raises(LabError, match=r"0123456789abcdef\.json"):
-        Journal(tmp_path / "journal").clear()
+    with pytest.raises(LabError) as unreadable:
+        journal.clear()
+    assert "0123456789abcdef.json" in unreadable.value.problem

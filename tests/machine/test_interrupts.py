@@ -22,7 +22,7 @@ def test_a_signal_unwinds_once_and_handlers_come_back() -> None:
                 # While the lab cleans up, it is not interrupted again.
                 os.kill(os.getpid(), signal.SIGTERM)
 
-    with pytest.raises(Interrupted, match="SIGTERM"):
+    with pytest.raises(Interrupted):
         interrupted_twice()
     assert signal.getsignal(signal.SIGTERM) is before
 

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -98,37 +99,39 @@ def test_a_copy_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "to").exists()
 
 
-def test_a_full_disk_is_named(tmp_path: Path) -> None:
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A file system in memory that holds 8 MiB."""
     if not processes.is_root():
         pytest.skip("mounting a small file system needs root")
-    small, large = tmp_path / "small", tmp_path / "large"
-    small.mkdir()
-    files.write_whole(large / "file", bytes(3_000_000))
-    processes.run(Command(["mount", "-t", "tmpfs", "-o", "size=1M", "tmpfs", str(small)]))
-    try:
-        with pytest.raises(DiskFull):
-            copies.copy_folder(large, small / "copy")
-        with pytest.raises(DiskFull):
-            files.write_whole(small / "file", bytes(3_000_000))
-        assert files.names(small) == []
-    finally:
-        processes.run(Command(["umount", str(small)]))
+    folder = tmp_path / "small"
+    folder.mkdir()
+    processes.run(Command(["mount", "-t", "tmpfs", "-o", "size=8M", "tmpfs", str(folder)]))
+    yield folder
+    processes.run(Command(["umount", str(folder)]))
 
 
-def test_a_copy_that_does_not_reach_the_disk_is_none(tmp_path: Path) -> None:
-    if not processes.is_root():
-        pytest.skip("mounting a small file system needs root")
-    small, disk, large = tmp_path / "small", tmp_path / "disk", tmp_path / "large"
-    small.mkdir()
-    files.write_whole(large / "file", os.urandom(32 * MIB))
-    processes.run(Command(["mount", "-t", "tmpfs", "-o", "size=8M", "tmpfs", str(small)]))
-    try:
-        # Its file has no room for what the page cache takes.
-        make_file_system(small / "disk", 64 * MIB, ["mkfs.ext4", "-q", "-F", "-O", "^has_journal"])
-        with mounted(small / "disk", disk, direct=False), pytest.raises(LabError, match="disk"):
-            copies.copy_folder(large, disk / "copy")
-    finally:
-        processes.run(Command(["umount", str(small)]))
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """A folder of 32 MiB."""
+    files.write_whole(tmp_path / "large/file", os.urandom(32 * MIB))
+    return tmp_path / "large"
+
+
+def test_a_full_disk_is_named(small: Path, large: Path) -> None:
+    with pytest.raises(DiskFull):
+        copies.copy_folder(large, small / "copy")
+    with pytest.raises(DiskFull):
+        files.write_whole(small / "file", bytes(32 * MIB))
+    assert files.names(small) == []
+
+
+def test_a_copy_that_does_not_reach_the_disk_is_none(small: Path, large: Path, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    # Its file has no room for what the page cache takes.
+    make_file_system(small / "disk", 64 * MIB, ["mkfs.ext4", "-q", "-F", "-O", "^has_journal"])
+    with mounted(small / "disk", disk, direct=False), pytest.raises(LabError):
+        copies.copy_folder(large, disk / "copy")
 
 
 @pytest.mark.parametrize(

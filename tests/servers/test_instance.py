@@ -12,19 +12,18 @@ from pathlib import Path
 import psutil
 import pymysql
 import pytest
-from rich.console import Console
 
 from redolab.errors import ServerFailed
-from redolab.lab import Lab, open_lab
+from redolab.lab import Lab
 from redolab.machine import files, processes
 from redolab.machine.device import BlockDevice
-from redolab.progress import Progress
 from redolab.servers.dialects import SOCKET, InstanceRequest, Purpose, Setting
 from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, OPTIONS, Instance, prepare_folder
 from redolab.servers.sandbox import SERVER_USER
 from redolab.units import MIB
+from tests.command import unpacked
 
 REQUEST = InstanceRequest(purpose=Purpose.RECOVER, log_size=16 * MIB, buffer_pool=64 * MIB)
 
@@ -33,8 +32,7 @@ REQUEST = InstanceRequest(purpose=Purpose.RECOVER, log_size=16 * MIB, buffer_poo
 def initialised(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a server that nobody has started."""
     made = tmp_path_factory.mktemp("initialised") / "instance"
-    with open_lab(Progress(Console(quiet=True)), list) as lab:
-        initialise(lab.server("mariadb-10.11"), made, REQUEST)
+    initialise(unpacked(), made, REQUEST)
     return made
 
 
@@ -185,9 +183,8 @@ def test_settings_can_be_overridden_and_a_setting_stands_once(mariadb: Installed
             used = instance.used(connection)
     assert (used.variables["innodb_io_capacity"], used.variables["max_connections"]) == ("333", "77")
     assert used.variables["innodb_adaptive_flushing"] == "ON"
-    options = (folder / "my.cnf").read_text()
-    assert "innodb_io_capacity =" not in options
-    assert "innodb-io-capacity = 333  # a test" in options
+    names = [line.partition(" = ")[0] for line in (folder / OPTIONS).read_text().splitlines()]
+    assert [name for name in names if name.replace("-", "_") == "innodb_io_capacity"] == ["innodb-io-capacity"]
 
 
 def test_what_a_server_leaves_in_its_folder_leads_the_lab_nowhere(
@@ -201,7 +198,7 @@ def test_what_a_server_leaves_in_its_folder_leads_the_lab_nowhere(
     files.remove(folder / DATA)
     (folder / DATA).symlink_to(outside)
     before = outside.stat()
-    with pytest.raises(ServerFailed, match=DATA):
+    with pytest.raises(ServerFailed):
         prepare_folder(mariadb, folder, REQUEST)
     after = outside.stat()
     assert (after.st_uid, after.st_mode) == (before.st_uid, before.st_mode)

@@ -8,35 +8,28 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from rich.console import Console
 
-from redolab.lab import open_lab
-from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from redolab.servers.catalogue import server_catalogue
-from redolab.servers.own import OwnServers
-from tests.command import SMALL, redolab
-
-
-def unpacked(name: str) -> Path:
-    """A server of the catalogue, as a vendor's tarball has it inside: bin/ and share/."""
-    with open_lab(Progress(Console(quiet=True)), list) as lab:
-        return lab.server(name).share_on_host.parent
+from redolab.servers.own import own_servers
+from tests.command import SMALL, redolab, unpacked
 
 
 @pytest.fixture
 def tarball(tmp_path: Path) -> Path:
     made = tmp_path / "mysql-5.7.22-linux.tar.gz"
     command = ["tar", "--create", "--gzip", "--file", str(made), "--transform=s,^[.],mysql-5.7.22-linux,"]
-    subprocess.run([*command, "--directory", str(unpacked("mysql-5.7")), "./bin", "./share"], check=True)
+    subprocess.run(
+        [*command, "--directory", str(unpacked("mysql-5.7").share_on_host.parent), "./bin", "./share"], check=True
+    )
     return made
 
 
 def _expect(version: str) -> None:
     """As if the catalogue named another version of the server that was added."""
-    entries = OwnServers(PROJECT.own_servers).entries()
+    entries = own_servers()
     entries["mine"] = msgspec.structs.replace(entries["mine"], version=version)
     PROJECT.own_servers.write_bytes(msgspec.json.encode(entries))
 
@@ -80,9 +73,9 @@ def test_a_tarball_becomes_a_server_that_crashes_like_any_other(tarball: Path) -
 
 def test_a_folder_stays_where_it_is_and_is_run_from_there() -> None:
     # 5.5 is linked with nothing that a machine with a C++ library lacks.
-    added = redolab("server", "add", "mine", "--path", str(unpacked("mysql-5.5")))
+    added = redolab("server", "add", "mine", "--path", str(unpacked("mysql-5.5").share_on_host.parent))
     assert added.returncode == 0, added.stderr
-    assert "added mine: mysql 5.5.9" in added.stdout
+    assert "mysql 5.5.9" in added.stdout
     shown = redolab("capacity", "--server", "mine", "--log-size", "1G")
     assert "innodb_log_file_size = 536870912" in shown.stdout
 

@@ -68,7 +68,7 @@ def test_a_recovery_without_a_log(name: str, lab: Lab, home: Path, tmp_path: Pat
         while not instance.is_ready:
             follower.look(time.monotonic())
             seen.append(follower.stands(time.monotonic()))
-            instance.look(0.02)
+            instance.read_log(0.02)
         deadline = time.monotonic() + 5
         while seen[-1].state is not State.READY and time.monotonic() < deadline:
             follower.look(time.monotonic())

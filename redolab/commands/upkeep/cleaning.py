@@ -13,8 +13,8 @@ from redolab.machine import files, mounts
 from redolab.machine.lab_folder import (
     JOURNAL,
     LAB_FOLDERS,
+    LOST_AND_FOUND,
     MARK,
-    OF_THE_FILE_SYSTEM,
     REMOVING,
     check_lab_folder,
 )
@@ -64,7 +64,7 @@ def removable() -> list[Removable]:
 def clean(progress: Progress) -> str:
     """Remove everything that the lab made for its own use. Return a sentence on it. Raises `LabError`."""
     folder = PROJECT.lab
-    if not set(files.names(folder)) - {OF_THE_FILE_SYSTEM}:
+    if not set(files.names(folder)) - {LOST_AND_FOUND}:
         return f"there is nothing of the lab's in {folder}"
     with open_lab(progress, RunStore().clear_unfinished) as lab:
         # Remove by name: other things may be in the folder as well.
@@ -81,7 +81,7 @@ def clean(progress: Progress) -> str:
         for each in kept_to_the_end:
             files.remove(each)
         _remove_if_empty(folder / "storage")
-        stays = set(files.names(folder)) - {MARK, OF_THE_FILE_SYSTEM}
+        stays = set(files.names(folder)) - {MARK, LOST_AND_FOUND}
         if not stays:
             # While it holds other things, keep the mark: the lab may be given the folder again.
             files.remove(folder / MARK)

@@ -15,9 +15,16 @@ from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.runs.schema import RunState
 from redolab.runs.store import RunStore, used_names
-from redolab.servers.catalogue import own_servers, server_catalogue
+from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import other_than_expected
-from redolab.servers.own import check_name, entry_of_folder, entry_of_tarball
+from redolab.servers.own import (
+    check_name,
+    entry_of_folder,
+    entry_of_tarball,
+    forget_own_server,
+    keep_own_server,
+    own_servers,
+)
 from redolab.servers.sources.archive import ArchiveSource
 
 
@@ -77,7 +84,7 @@ def _remove_run(lab: Lab, store: RunStore, name: str) -> list[str]:
 def listed_servers() -> list[ListedServer]:
     """Return every server of the catalogue with its state on this machine."""
     servers = servers_of(PROJECT.lab)
-    own = own_servers().entries()
+    own = own_servers()
     return [
         ListedServer(
             name, entry, name in own, servers.installed(name, entry), servers.versions(name), servers.size(name)
@@ -105,7 +112,7 @@ def add_server(progress: Progress, name: str, tarball: Path | None, sha256: str 
             server = lab.servers.supply(name, entry, known.family, progress)
         else:
             server = lab.servers.install(name, entry, progress)
-            own_servers().keep(name, entry, server)
+            keep_own_server(name, entry, server)
     checksum = f", SHA-256 {entry.source.sha256}" if isinstance(entry.source, ArchiveSource) else ""
     what = f"added {name}: {server.dialect.family} {server.version} from {entry.source.about}{checksum}"
     return what if known is None else f"{what}; for runs that were planned with that version"
@@ -129,6 +136,6 @@ def fetch_server(progress: Progress, name: str) -> str:
 def remove_server(progress: Progress, name: str) -> str:
     """Forget a server of the user's own. Return a sentence on it. Raises `InvalidInput`."""
     with open_lab(progress, RunStore().clear_unfinished) as lab:
-        own_servers().forget(name)
+        forget_own_server(name)
         lab.servers.remove(name)
     return f"removed the server {name}"

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from redolab.report.table import Column, ReportTable
 from redolab.servers.dialects import other_than_expected
-from redolab.servers.entry import CatalogueEntry
-from redolab.servers.install import InstalledServer
+from redolab.servers.install import CatalogueEntry, InstalledServer
 from redolab.units import format_size
 
 

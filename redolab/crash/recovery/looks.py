@@ -35,11 +35,8 @@ def looks_of(log: Path) -> Path:
 
 
 @contextmanager
-def looked_at(pid: int | None, log: Path) -> Iterator[None]:
+def looked_at(pid: int, log: Path) -> Iterator[None]:
     """Record, four times a second within the block, the process of the server that writes this log."""
-    if pid is None:
-        yield
-        return
     over = threading.Event()
     watching = threading.Thread(target=_watch, args=(pid, looks_of(log), over), name=f"looks at {pid}", daemon=True)
     watching.start()

@@ -149,7 +149,7 @@ def _keep_evidence(
     lab: Lab, task: RecoveryTask, images: ImageStore, instance: Instance, end: WatchedRecovery, recorder: Recorder
 ) -> None:
     """Keep evidence of a recovery that ended badly, and end its server."""
-    if end.outcome is Outcome.STUCK and instance.pid is not None:
+    if end.outcome is Outcome.STUCK:
         keep_stacks(lab, instance.pid, recorder.evidence)
     keep_script(task.server, task.request, images.data(task.image), recorder.evidence)
     instance.end()

@@ -60,7 +60,7 @@ def looked(
     """
     try:
         if not probe.recovered():
-            instance.look(seconds)
+            instance.read_log(seconds)
             return None
         outcome, why = Outcome.READY, ""
     except StuckError:

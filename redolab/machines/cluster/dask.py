@@ -96,19 +96,19 @@ def security(role: Role, address: ClusterAddress) -> Security:
     """Return the certificates for a role: Dask's configured ones, or the lab's on loopback. Raises `LabError`."""
     from distributed import Security
 
-    found, wanted = Security(require_encryption=True), ("tls_ca_file", f"tls_{role}_cert", f"tls_{role}_key")
-    paths = [getattr(found, name) for name in wanted]
+    configured, needed = Security(require_encryption=True), ("tls_ca_file", f"tls_{role}_cert", f"tls_{role}_key")
+    paths = [getattr(configured, name) for name in needed]
     if address.is_loopback and not any(paths):
-        return Security(require_encryption=True, **dict.fromkeys(wanted, _own_certificate(role)))
+        return Security(require_encryption=True, **dict.fromkeys(needed, _own_certificate(role)))
     if not all(paths):
         names = f"ca-file, {role}.cert and {role}.key of distributed.comm.tls"
         raise InvalidInput("Dask has no certificate for TLS", f"set {names} in ~/.config/dask (docs/machines.md)")
     try:
-        found.get_connection_args(role)
+        configured.get_connection_args(role)
     except (ssl.SSLError, OSError) as error:
         named = f"distributed.comm.tls of Dask's configuration names {', '.join(paths)}"
         raise InvalidInput(f"Dask cannot use its certificate for TLS ({error})", named) from error
-    return found
+    return configured
 
 
 def _own_certificate(role: Role) -> str:
@@ -136,11 +136,11 @@ def _own_certificate(role: Role) -> str:
 
 def reasons(error: BaseException) -> str:
     """Return the messages of a Dask error and its causes, the first cause last."""
-    said = [str(error).partition("\n")[0] or type(error).__name__]
+    messages = [str(error).partition("\n")[0] or type(error).__name__]
     while (behind := error.__cause__ or error.__context__) is not None:
         error = behind
-        said.append(str(error).partition("\n")[0])
-    return "; ".join(dict.fromkeys(filter(None, said)))
+        messages.append(str(error).partition("\n")[0])
+    return "; ".join(dict.fromkeys(filter(None, messages)))
 
 
 def prepare() -> None:

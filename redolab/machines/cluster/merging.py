@@ -14,7 +14,7 @@ from redolab.runs.plan import Plan
 from redolab.runs.schema import Session
 from redolab.runs.store import Run
 
-OF_THE_GROUP = ("verdicts", "warm", "groups", "failed", "trials")
+GROUP_LINES = ("verdicts", "warm", "groups", "failed", "trials")
 """Stems of the lines that are the group's, in the order of merging; all others hold for its machine."""
 
 
@@ -35,15 +35,12 @@ class Merging:
         self._own = len(run.record().sessions) - 1
         """Session of the command that asks; those of machines follow it."""
 
-    def merge(self, group: int, arrived: Run) -> bool:
-        """Merge a machine's results of a group; False if that was done already.
-
-        Raises `LabError` if a step is missing.
-        """
+    def merge(self, group: int, arrived: Run) -> None:
+        """Merge a machine's results of a group, unless it is whole already. Raises `LabError` if a step is missing."""
         if group in groups_merged_whole(self._run, self._plan):
-            return False
-        stems = sorted({path.stem for path in arrived.folder.glob("*.jsonl")} - set(OF_THE_GROUP))
-        lines = {name: arrived.lines(name, dict) for name in (*stems, *OF_THE_GROUP)}
+            return
+        stems = sorted({path.stem for path in arrived.folder.glob("*.jsonl")} - set(GROUP_LINES))
+        lines = {name: arrived.lines(name, dict) for name in (*stems, *GROUP_LINES)}
         self._check(group, _machine(arrived), lines)
         self._copy_files(arrived)
         before = self._run.groups().get(group)
@@ -59,7 +56,6 @@ class Merging:
                 # Facts about a machine came with an earlier group of it already.
                 if of_here not in known:
                     self._run.add_line(name, of_here)
-        return True
 
     def _check(self, group: int, machine: str, lines: Mapping[str, list[dict[str, Any]]]) -> None:
         groups = {line["group"] for name in ("groups", "failed", "trials") for line in lines[name]}

@@ -37,8 +37,8 @@ from redolab.runs.store import Run, RunStore, new_session
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-_LOOK = 1.0
-"""Seconds from one look at the cluster to the next while nothing arrives."""
+_POLL_SECONDS = 1.0
+"""Seconds between two looks at the cluster while nothing arrives."""
 _TO_CLEAN_UP = 60.0
 """Seconds for which the machines are waited for when a run is stopped."""
 _ARRIVING = ".arriving"
@@ -146,7 +146,7 @@ class _ClusterExecution:
         self.superseded = sum(record.group not in complete for record in self.run.trials(object))
         """Trials that no longer count: of groups that are not whole."""
         self._mark = f"redolab-{uuid.uuid4().hex}"
-        self._at_work: dict[str, bool] = {}
+        self._busy: dict[str, bool] = {}
         """Machine → whether it is measuring; written by a thread of Dask's."""
         self._failed_in_a_row = 0
 
@@ -155,11 +155,11 @@ class _ClusterExecution:
         groups = list(dict.fromkeys(self.plan.steps[position].group for position in self.todo))
         if not _machines(self.client):
             self.progress.note(f"no machine has joined yet: 'redolab worker {self.address}' on one does")
-        self.client.subscribe_topic(self._mark, self._hear)
-        futures = {self._submitted(group, rank): group for rank, group in enumerate(groups)}
+        self.client.subscribe_topic(self._mark, self._on_event)
+        futures = {self._submit(group, rank): group for rank, group in enumerate(groups)}
         try:
-            for merged, future in enumerate(self._ended(list(futures)), start=1):
-                self._take(futures[future], self._outcome(futures[future], future))
+            for merged, future in enumerate(self._completed(list(futures)), start=1):
+                self._merge(futures[future], self._outcome(futures[future], future))
                 if merged < len(groups):
                     self.progress.note(f"{merged} of {self.experiment.group_noun.of(len(groups))} measured")
         except BaseException:
@@ -170,13 +170,13 @@ class _ClusterExecution:
         finally:
             files.remove(self.run.folder / _ARRIVING)
 
-    def _hear(self, event: tuple[float, Mapping[str, Any]]) -> None:
+    def _on_event(self, event: tuple[float, Mapping[str, Any]]) -> None:
         machine, line = event[1]["machine"], event[1]["line"]
-        self._at_work[machine] = line is not None
+        self._busy[machine] = line is not None
         if line and line.strip():
             self.progress.console.print(f"{machine}: {line.strip()}", highlight=False, markup=False, soft_wrap=True)
 
-    def _submitted(self, group: int, rank: int) -> Future[TaskOutcome]:
+    def _submit(self, group: int, rank: int) -> Future[TaskOutcome]:
         prefixes = tuple(f"{position + 1:03}-" for position in self.plan.positions(group))
         task = Task(
             mark=self._mark,
@@ -190,18 +190,18 @@ class _ClusterExecution:
         key = f"{self.run.name}-{group + 1}-{self._mark}"
         return self.client.submit(work.do, task, key=key, resources={MACHINE: 1}, priority=-rank, pure=False)
 
-    def _ended(self, pending: Sequence[Future[TaskOutcome]]) -> Iterator[Future[TaskOutcome]]:
+    def _completed(self, pending: Sequence[Future[TaskOutcome]]) -> Iterator[Future[TaskOutcome]]:
         """Yield each group whose outcome Dask knows. Raises `LabError` if the scheduler is gone."""
         from distributed import wait
 
         while pending:
             try:
-                ended, pending = wait(pending, timeout=_LOOK, return_when="FIRST_COMPLETED")
+                ended, pending = wait(pending, timeout=_POLL_SECONDS, return_when="FIRST_COMPLETED")
             except TimeoutError:
                 if self.client.status != "running":
-                    raise self._gone() from None
+                    raise self._scheduler_gone() from None
             except CancelledError as error:
-                raise self._gone() from error
+                raise self._scheduler_gone() from error
             else:
                 yield from ended
 
@@ -219,10 +219,10 @@ class _ClusterExecution:
             ) from error
         except Exception as error:
             if future.cancelled() or self.client.status != "running":
-                raise self._gone() from error
+                raise self._scheduler_gone() from error
             raise LabError(f"Dask could not have {which} measured ({type(error).__name__}: {error})") from error
 
-    def _take(self, group: int, outcome: TaskOutcome) -> None:
+    def _merge(self, group: int, outcome: TaskOutcome) -> None:
         """Merge the outcome of a group. Raises `LabError`."""
         folder = self.run.folder / _ARRIVING
         files.remove(folder)
@@ -236,11 +236,11 @@ class _ClusterExecution:
                 self._merging.keep(Run(folder / "group"), "failed")
             raise LabError(f"{outcome.machine}: {failure.problem}", failure.remedy, failure.details)
         self._merging.merge(group, Run(folder / "group"))
-        self._look_at_failures(group)
+        self._check_failures(group)
         for finding in self.run.findings(group):
             self.progress.note(f"FINDING: {finding.what}")
 
-    def _look_at_failures(self, group: int) -> None:
+    def _check_failures(self, group: int) -> None:
         """Raise `StepsFailed` if groups fail one after the other, on whatever machines."""
         failures = [failure for failure in self.run.failures() if failure.group == group]
         measured = any(trial.group == group for trial in self.run.trials(object))
@@ -250,7 +250,7 @@ class _ClusterExecution:
             last = failures[-1]
             raise StepsFailed(f"{what}, the last: {last.problem}", last.remedy, last.details)
 
-    def _gone(self) -> LabError:
+    def _scheduler_gone(self) -> LabError:
         return LabError(
             f"the scheduler at {self.address} is gone",
             f"'--resume {self.run.name} --cluster ADDRESS' goes on with the groups that are missing",
@@ -260,6 +260,6 @@ class _ClusterExecution:
         """Wait until busy machines have ended their work and cleaned up."""
         deadline = time.monotonic() + _TO_CLEAN_UP
         while self.client.status == "running" and time.monotonic() < deadline:
-            if not any(self._at_work.get(name) for name in _machines(self.client)):
+            if not any(self._busy.get(name) for name in _machines(self.client)):
                 return
-            time.sleep(_LOOK / 2)
+            time.sleep(_POLL_SECONDS / 2)

@@ -22,7 +22,7 @@ from redolab.lab import Lab, open_lab
 from redolab.machine import bundle, files, processes
 from redolab.machine.commit import lab_commit
 from redolab.machine.processes import Command
-from redolab.machines.cluster.merging import OF_THE_GROUP
+from redolab.machines.cluster.merging import GROUP_LINES
 from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.runs.beginning import session_here
@@ -44,7 +44,7 @@ JOBS = "cluster/jobs"
 """Folder of the jobs in the lab's folder: one folder a job, removed when its outcome is known."""
 JOB, GROUP, CHECK = "job.json", "group", "check"
 """Names in a job's folder: the job, and the folders of its runs."""
-_KEPT = "cluster/evidence"
+_EVIDENCE = "cluster/evidence"
 _LARGEST_EVIDENCE = 128 * MIB
 """Bytes of evidence above which it is not sent: it would pass through the memory of worker, scheduler and client."""
 _LAST_LINES = 12
@@ -112,7 +112,7 @@ def do(task: Task) -> TaskOutcome:
             _keep_large_evidence(group, worker.name, say)
             if failure is None:
                 lines = {path.stem: path.read_text() for path in group.folder.glob("*.jsonl")}
-                _known[task.mark] = {name: text for name, text in lines.items() if name not in OF_THE_GROUP}
+                _known[task.mark] = {name: text for name, text in lines.items() if name not in GROUP_LINES}
         return TaskOutcome(
             machine=worker.name,
             group=b"" if group is None else bundle.pack(group.folder, [f"logs/{name}" for name in task.logs]),
@@ -139,34 +139,34 @@ def _run(folder: Path, worker: Worker, say: Callable[[str], None]) -> LabError |
         folder=PROJECT.root if PROJECT.is_clone else None,
         environment={"REDOLAB_MACHINE": worker.name, "PYTHONUNBUFFERED": "1"},
     )
-    key, said = worker.get_current_task(), list[str]()
+    key, lines = worker.get_current_task(), list[str]()
 
-    def wanted() -> bool:
+    def is_wanted() -> bool:
         state = worker.state.tasks.get(key)
         is_executing = state is not None and state.state == "executing"
         return is_executing and worker.status in (Status.running, Status.paused)
 
-    def heard(line: str) -> None:
-        said.append(line)
-        if not any(each.startswith(_ERROR) for each in said):
+    def on_line(line: str) -> None:
+        lines.append(line)
+        if not any(each.startswith(_ERROR) for each in lines):
             say(line)
 
-    status = processes.run_heard(command, folder / "output.log", heard, math.inf, wanted=wanted)
+    status = processes.run_by_lines(command, folder / "output.log", on_line, math.inf, is_wanted=is_wanted)
     if status == 0:
         return None
-    error = next((place for place, line in enumerate(said) if line.startswith(_ERROR)), None)
+    error = next((number for number, line in enumerate(lines) if line.startswith(_ERROR)), None)
     if error is None:
-        return LabError("the lab there ended before its work was done", details=said[-_LAST_LINES:])
-    return LabError(said[error].removeprefix(_ERROR), details=[line.strip() for line in said[error + 1 :]])
+        return LabError("the lab there ended before its work was done", details=lines[-_LAST_LINES:])
+    return LabError(lines[error].removeprefix(_ERROR), details=[line.strip() for line in lines[error + 1 :]])
 
 
 def _keep_large_evidence(group: Run, machine: str, say: Callable[[str], None]) -> None:
     """Keep evidence here if it is too large to be sent, and leave a note in its place."""
     for path in sorted((group.folder / "evidence").glob("*")):
         if (size := files.folder_size(path)) > _LARGEST_EVIDENCE:
-            kept = PROJECT.lab / _KEPT / f"{path.name}-{uuid.uuid4().hex[:8]}"
-            files.move(path, kept)
-            text = f"{format_size(size)} of evidence stays on {machine}: {kept}"
+            evidence = PROJECT.lab / _EVIDENCE / f"{path.name}-{uuid.uuid4().hex[:8]}"
+            files.move(path, evidence)
+            text = f"{format_size(size)} of evidence stays on {machine}: {evidence}"
             files.write_whole(path / "elsewhere.txt", f"{text}\n".encode())
             say(text)
 

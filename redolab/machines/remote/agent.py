@@ -21,7 +21,7 @@ from typing import Any
 MARK = "redolab-machine.json"
 """File that makes a folder the lab's own, to be written to and removed."""
 FETCHED = "fetched"
-"""File beside a job's record: whoever asked for the job has all that it made."""
+"""File beside a job's record, present once its owner has fetched all that the job made."""
 VISIT = ".visit"
 """Lock of the one who copies the lab there or starts a job."""
 _RECORD, _STATUS = "job.json", "status"
@@ -34,13 +34,13 @@ def look(folder: str) -> dict[str, Any]:
     path = Path(folder or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "redolab-machine")
     there = next(each for each in (path, *path.parents) if each.exists())
     disk = os.statvfs(there)
-    held = {each.name for each in path.iterdir()} if path.is_dir() else set()
+    names = {each.name for each in path.iterdir()} if path.is_dir() else set()
     library, version = platform.libc_ver()
     problems = {
         "it has no GNU C library, which the servers need": library != "glibc",
         "it has no rsync, by which the lab and its runs are copied": shutil.which("rsync") is None,
         f"{path} cannot be written": not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)),
-        f"{path} is not empty, and not of the lab's": MARK not in held and bool(held - {VISIT}),
+        f"{path} is not empty, and not of the lab's": MARK not in names and bool(names - {VISIT}),
         f"programs in {path} may not be executed (noexec)": bool(disk.f_flag & os.ST_NOEXEC),
     }
     return {
@@ -50,7 +50,7 @@ def look(folder: str) -> dict[str, Any]:
         "python": sys.executable,
         "version": sys.version_info[:2],
         "room": disk.f_bavail * disk.f_frsize,
-        "is_ours": MARK in held,
+        "is_ours": MARK in names,
         "has_lab": Path(path, "lab/redolab").is_dir(),
         "problem": next((problem for problem, is_so in problems.items() if is_so), ""),
     }
@@ -84,7 +84,7 @@ def start(folder: Path, request: dict[str, Any]) -> None:
     record = {"arguments": request["arguments"], "by": request["by"], "started": started}
     _write(own / _RECORD, json.dumps({**record, "pid": process.pid}))
     print(json.dumps(own.name), flush=True)
-    # The connection ends when nobody holds these any more.
+    # The connection ends once no process holds these streams.
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
@@ -126,13 +126,13 @@ def _is_locked(path: Path) -> bool:
 
 
 def _write(path: Path, content: str) -> None:
-    """Write a file so that it is there whole or not at all, also after a power cut."""
-    beside = path.with_name(f".{path.name}")
-    with beside.open("w") as file:
+    """Write a file whole or not at all, also after a power cut."""
+    partial = path.with_name(f".{path.name}")
+    with partial.open("w") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    beside.replace(path)
+    partial.replace(path)
 
 
 def _main(verb: str, folder: str, *rest: str) -> None:

@@ -47,7 +47,7 @@ _SLACK = 1.1
 T = TypeVar("T")
 
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*\Z")]
-"""Name of a job or a run there. Folders here are named for it, and the machine may be anybody's."""
+"""Name of a job or a run there. Folders here get the name, so it is checked: the machine may be hostile."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ class RemoteJob(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     alive: bool
     fetched: bool
-    """Whoever asked for it has all that it made."""
+    """True if the job's owner has fetched all that it made."""
     status: int | None
     """Exit status; None while the job runs, and if its end was not recorded."""
 
@@ -96,12 +96,12 @@ class OtherMachine:
         """Return the name for ssh."""
         return self.address.host
 
-    def bring(self, paths: Sequence[str], name: str, what: str, progress: Progress, *but: str) -> None:
-        """Copy files into the folder `name` on the machine, without those called `but`. Raises `DiskFull`, `LabError`.
+    def bring(self, paths: Sequence[str], name: str, what: str, progress: Progress, *excluded: str) -> None:
+        """Copy files into the folder `name` on the machine, without those called `excluded`. Raises `DiskFull`, `LabError`.
 
         `paths` follow rsync: with a trailing slash, the content of a folder. Unchanged files are not sent.
         """
-        words = ["-rlptH", "--delete", "--delay-updates", *(f"--exclude={each}" for each in ("__pycache__", *but))]
+        words = ["-rlptH", "--delete", "--delay-updates", *(f"--exclude={each}" for each in ("__pycache__", *excluded))]
         words += [*paths, f"{self.host}:{self.facts.folder}/{name}/"]
         size = self._ssh.rsync(["--dry-run", *words])
         room = int(size * _SLACK)
@@ -126,9 +126,9 @@ class OtherMachine:
             'mkdir -p "$1/$2/servers" && touch "$1/$3" && printf %s "$4" > "$1/$2/$5" '
             '&& exec flock --nonblock "$1/$6" sh -c "echo held; cat >/dev/null"'
         )
-        there = [self.facts.folder, LAB_FOLDER, agent.MARK, lab_folder.SAYS, lab_folder.MARK, agent.VISIT]
-        with self._ssh.holding(["sh", "-c", script, "sh", *there]) as said:
-            if said != "held":
+        there = [self.facts.folder, LAB_FOLDER, agent.MARK, lab_folder.NOTE, lab_folder.MARK, agent.VISIT]
+        with self._ssh.holding(["sh", "-c", script, "sh", *there]) as first_line:
+            if first_line != "held":
                 raise Busy(f"{self.host}: somebody else copies the lab there at this moment", "try again in a minute")
             for each in self.jobs():
                 if each.alive:
@@ -213,13 +213,13 @@ class OtherMachine:
     def _answer(self, kind: type[T], verb: str, *rest: str) -> T:
         """Return the agent's answer. Raises `LabError`."""
         call = [self.facts.python, "-", verb, self.facts.folder, *rest]
-        return _understood(self.host, self._checked(call, _AGENT), kind)
+        return _parsed(self.host, self._checked(call, _AGENT), kind)
 
     def _checked(self, arguments: Sequence[str], standard_input: bytes = b"", *, seconds: float = 120.0) -> str:
-        said = self._ssh.run(arguments, standard_input, seconds=seconds)
-        if said.status:
-            raise LabError(f"{self.host}: {last_line(said.err) or 'a command there ended with an error'}")
-        return said.out
+        output = self._ssh.run(arguments, standard_input, seconds=seconds)
+        if output.status:
+            raise LabError(f"{self.host}: {last_line(output.err) or 'a command there ended with an error'}")
+        return output.out
 
 
 @contextmanager
@@ -230,12 +230,12 @@ def reached(address: MachineAddress, progress: Progress) -> Iterator[OtherMachin
     host = address.host
     with connected(host, program) as ssh:
         with progress.stage(f"looking at {host}", brief=True):
-            said = ssh.run(["sh", "-c", _FIND_PYTHON, "sh", "look", address.folder], _AGENT)
-        if said.status == _NO_PYTHON:
+            output = ssh.run(["sh", "-c", _FIND_PYTHON, "sh", "look", address.folder], _AGENT)
+        if output.status == _NO_PYTHON:
             raise InvalidInput(f"{host} has no Python {'.'.join(map(str, _OLDEST))} or later", "install one there")
-        if said.status:
-            raise LabError(f"{host}: {last_line(said.err) or 'its shell does not work'}")
-        yield OtherMachine(address, _understood(host, said.out, Facts), ssh)
+        if output.status:
+            raise LabError(f"{host}: {last_line(output.err) or 'its shell does not work'}")
+        yield OtherMachine(address, _parsed(host, output.out, Facts), ssh)
 
 
 def asker() -> str:
@@ -243,9 +243,9 @@ def asker() -> str:
     return f"{getpass.getuser()}@{socket.gethostname()}"
 
 
-def _understood(host: str, said: str, kind: type[T]) -> T:
+def _parsed(host: str, answer: str, kind: type[T]) -> T:
     """Parse a machine's answer in JSON. Raises `LabError` if it has another form."""
     try:
-        return msgspec.json.decode(said, type=kind)
+        return msgspec.json.decode(answer, type=kind)
     except msgspec.DecodeError as error:
         raise LabError(f"{host}: the lab there answers what makes no sense ({error})", "do not trust it") from error

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -66,34 +66,34 @@ class Ssh:
     def run(self, arguments: Sequence[str], standard_input: bytes = b"", *, seconds: float = 120.0) -> Output:
         """Run a program there to its end, whatever its exit status. Raises `ConnectionLost`."""
         command = Command(self._command(arguments), standard_input=standard_input)
-        said = processes.run(command, seconds=seconds, check=False)
-        if said.status == _FAILED:
-            raise self._lost(said.err)
-        return said
+        output = processes.run(command, seconds=seconds, check=False)
+        if output.status == _FAILED:
+            raise self._lost(output.err)
+        return output
 
-    def rsync(self, arguments: Sequence[str], seen: Callable[[int], None] = lambda _: None) -> int:
-        """Run rsync over this connection. Return the bytes of the files that it copies, and tell `seen` as they grow.
+    def rsync(self, arguments: Sequence[str], on_progress: Callable[[int], None] = lambda _: None) -> int:
+        """Run rsync over this connection. Return the bytes of the files that it copies.
 
-        Raises `ConnectionLost`, and `LabError` with what rsync said.
+        `on_progress` is called with the bytes so far. Raises `ConnectionLost`, and `LabError` with rsync's first message.
         """
         if processes.which("rsync") is None:
             raise LabError("rsync is not on this machine", how_to_install(["rsync"]))
         words = ["rsync", "--secluded-args", f"--rsh={shlex.join(self._words)}", "--out-format=%l", *arguments]
-        copied, said = 0, ""
+        copied, message = 0, ""
 
-        def heard(line: str) -> None:
-            nonlocal copied, said
+        def on_line(line: str) -> None:
+            nonlocal copied, message
             if line.isdecimal():
                 copied += int(line)
-                seen(copied)
+                on_progress(copied)
             elif not line.startswith("skipping"):
-                said = said or line
+                message = message or line
 
-        status = processes.run_heard(Command(words), Path(os.devnull), heard, math.inf)
+        status = processes.run_by_lines(Command(words), Path(os.devnull), on_line, math.inf)
         if status in _RSYNC_LOST:
-            raise self._lost(said)
+            raise self._lost(message)
         if status:
-            raise LabError(f"{self.host}: {said or f'rsync ended with status {status}'}")
+            raise LabError(f"{self.host}: {message or f'rsync ended with status {status}'}")
         return copied
 
     @contextmanager
@@ -112,17 +112,17 @@ class Ssh:
             if process.returncode == _FAILED:
                 raise self._lost(errors.read().decode(errors="replace"))
 
-    @contextmanager
-    def holding(self, arguments: Sequence[str]) -> Iterator[str]:
+    def holding(self, arguments: Sequence[str]) -> AbstractContextManager[str]:
         """Run a program there that ends with its standard input, at the block's end. Yield its first line of output."""
-        with _held(self._command(arguments), subprocess.DEVNULL) as said:
-            yield said
+        return _held(self._command(arguments), subprocess.DEVNULL)
 
     def _command(self, arguments: Sequence[str]) -> list[str]:
         return [*self._words, self.host, shlex.join(arguments)]
 
-    def _lost(self, said: str) -> ConnectionLost:
-        return ConnectionLost(f"the connection to {self.host} was lost ({last_line(said) or 'it no longer answers'})")
+    def _lost(self, message: str) -> ConnectionLost:
+        return ConnectionLost(
+            f"the connection to {self.host} was lost ({last_line(message) or 'it no longer answers'})"
+        )
 
 
 @contextmanager
@@ -135,8 +135,8 @@ def connected(host: str, program: Sequence[str]) -> Iterator[Ssh]:
     words = [*program, f"-oControlPath={control}", *(f"-o{name}={value}" for name, value in _OPTIONS.items())]
     with tempfile.TemporaryFile() as errors:
         # The connection ends, and removes its socket, when its input does: with the lab, however that ends.
-        with _held([*words, "-oControlMaster=yes", host, "echo connected; exec cat"], errors) as said:
-            if said == "connected":
+        with _held([*words, "-oControlMaster=yes", host, "echo connected; exec cat"], errors) as first_line:
+            if first_line == "connected":
                 yield Ssh(host, [*words, "-oControlMaster=no"])
                 return
         errors.seek(0)
@@ -158,11 +158,11 @@ def _held(command: Sequence[str], errors: int | IO[bytes]) -> Iterator[str]:
             process.terminate()
             raise
         finally:
-            # With its input it ends by itself, also if the connection is lost.
+            # The program ends when its input does, also if the connection is lost.
             process.communicate()
 
 
-def last_line(said: str) -> str:
-    """Return the last line in which a program said something that is of use."""
-    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith(_NOISE)]
+def last_line(output: str) -> str:
+    """Return the last line of a program's output that is no blank and no noise of ssh."""
+    lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith(_NOISE)]
     return lines[-1] if lines else ""

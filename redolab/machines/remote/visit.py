@@ -16,9 +16,9 @@ from redolab.machine import files
 from redolab.machine.lab_folder import claim_lab_folder
 from redolab.machine.lock import locked
 from redolab.machines.remote.address import MachineAddress, known_machines, note_machine
-from redolab.machines.remote.luggage import packed_packages, the_lab, users_own
 from redolab.machines.remote.machine import LAB_FOLDER, OtherMachine, RemoteJob, asker, reached
 from redolab.machines.remote.ssh import ConnectionLost
+from redolab.machines.remote.uploads import lab_paths, own_paths, packed_packages
 from redolab.machines.virtual.vagrant import Guest
 from redolab.progress import Progress
 from redolab.project import PROJECT
@@ -136,9 +136,9 @@ def _bring_all(machine: OtherMachine, servers: Sequence[str], progress: Progress
     with locked(folder / ".packing"):
         packages = packed_packages(folder / "packages", machine.facts, progress)
         machine.bring([f"{packages}/"], "packages", "the lab's packages", progress)
-        machine.bring(the_lab(folder), "lab", "the lab", progress, "build", "tests", "*.local.*")
+        machine.bring(lab_paths(folder), "lab", "the lab", progress, "build", "tests", "*.local.*")
     machine.remove("own")
-    if own := users_own():
+    if own := own_paths():
         machine.bring(own, "own", "your servers, storage profiles and experiments", progress)
     # A machine of another architecture fetches its servers itself.
     for name in servers if machine.facts.processor == platform.machine() else ():

@@ -1,9 +1,13 @@
-"""The lab's own box, built on this machine: Debian with everything that the lab needs in a guest."""
+"""The lab's own box, built on this machine: Debian with everything that the lab needs in a guest.
+
+Its kernel also shows if KVM works: a machine may have the device and still be unable to use it.
+"""
 
 from __future__ import annotations
 
 import re
 import signal
+import time
 from pathlib import Path
 
 import xxhash
@@ -31,6 +35,10 @@ _ANOTHER = "name another box in vagrant/settings.local.yaml, as in 'box: debian/
 _PATIENCE = 3600.0
 _PREFIX = re.compile(r"^(\s*(==>|\S+:)\s)+")
 """Prefix of each line of Vagrant's."""
+_KVM_DEVICE = Path("/dev/kvm")
+_QEMU = "qemu-system-x86_64"
+_KVM_PATIENCE = 20.0
+_KERNEL_BANNER = "Linux version"
 _WIDTH = 70
 _LAST_LINES = 8
 
@@ -60,7 +68,7 @@ def build_box(boxes: Path, progress: Progress) -> Path:
         lists, options = sources(codename())
         files.write_whole(making / "sources.list", lists.encode())
         files.write_whole(making / "apt.conf", options.encode())
-        # In namespaces: what it mounts and whatever it has started goes with it.
+        # In namespaces of the script's own, its mounts and processes end with it.
         alone = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]
         build = Command([*alone, "sh", str(PROJECT.vagrant / "box/build.sh"), str(making), codename()])
         watch(build, boxes / "build.log", stage, _PATIENCE, "the box could not be built")
@@ -72,11 +80,46 @@ def build_box(boxes: Path, progress: Progress) -> Path:
 def watch(command: Command, log: Path, stage: Stage, seconds: float, failed: str) -> None:
     """Run a program to its end, or to its timeout; its lines go to `log` and beside the stage. Raises `LabError`."""
 
-    def heard(line: str) -> None:
+    def on_line(line: str) -> None:
         stage.say(_PREFIX.sub("", line).strip()[:_WIDTH])
 
-    status = processes.run_heard(command, log, heard, seconds, end_by=signal.SIGINT)
+    status = processes.run_by_lines(command, log, on_line, seconds, end_by=signal.SIGINT)
     if status != 0:
         why = "it took too long" if status is None else f"status {status}"
-        said = [line.rpartition("\r")[2].rstrip() for line in log.read_text(errors="replace").splitlines()]
-        raise LabError(f"{failed} ({why})", f"all it said is in {log}", details=list(filter(None, said))[-_LAST_LINES:])
+        lines = [line.rpartition("\r")[2].rstrip() for line in log.read_text(errors="replace").splitlines()]
+        raise LabError(
+            f"{failed} ({why})", f"all it said is in {log}", details=list(filter(None, lines))[-_LAST_LINES:]
+        )
+
+
+def boots_under_kvm(kernel: Path | None, folder: Path) -> bool:
+    """Return True if the kernel boots far enough under KVM to print. Without a kernel: if QEMU starts with KVM.
+
+    `folder` holds the output.
+    """
+    if not _KVM_DEVICE.exists() or processes.which(_QEMU) is None:
+        return False
+    kernel = kernel if kernel is not None and kernel.exists() else _own_kernel()
+    if kernel is None:
+        return _qemu_starts()
+    shown = ["-display", "none", "-no-reboot", "-serial", "stdio", "-monitor", "none"]
+    boot = ["-kernel", str(kernel), "-append", "console=ttyS0 earlyprintk=ttyS0 panic=-1"]
+    command = Command([_QEMU, "-accel", "kvm", "-cpu", "host", "-m", "512M", *shown, *boot])
+    process = processes.start(command, folder / "kvm.log")
+    try:
+        deadline = time.monotonic() + _KVM_PATIENCE
+        return any(_KERNEL_BANNER in line.text for line in process.lines(deadline))
+    finally:
+        process.stop()
+
+
+def _qemu_starts() -> bool:
+    ask = Command(
+        [_QEMU, "-accel", "kvm", "-machine", "none", "-display", "none", "-monitor", "stdio"], standard_input=b"quit\n"
+    )
+    return processes.run(ask, seconds=_KVM_PATIENCE, check=False).status == 0
+
+
+def _own_kernel() -> Path | None:
+    """Return a kernel of this machine; None if it keeps none in /boot."""
+    return next(iter(sorted(Path("/boot").glob("vmlinuz-*"), reverse=True)), None)

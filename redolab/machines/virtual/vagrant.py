@@ -16,11 +16,10 @@ from redolab.errors import CommandFailed, Interrupted, InvalidInput, LabError
 from redolab.lab import tools_of
 from redolab.machine import files, processes
 from redolab.machine.interrupts import unwinding
-from redolab.machine.kvm import boots_under_kvm
 from redolab.machine.lab_folder import claim_lab_folder
 from redolab.machine.lock import is_locked, locked
 from redolab.machine.processes import Command
-from redolab.machines.virtual.box import KERNEL, box_file, build_box, watch
+from redolab.machines.virtual.box import KERNEL, boots_under_kvm, box_file, build_box, watch
 from redolab.progress import Progress, Stage
 from redolab.project import PROJECT
 
@@ -44,7 +43,7 @@ _NEEDS: Mapping[str, Mapping[str, str]] = {
 """Provider → program → the Debian package that has it."""
 _DOMAIN, _DATA_DISK = "redolab-default", "vdb"
 """Names of the guest at libvirt and of its data disk, given by the Vagrantfile."""
-_HOUSE = Path(__file__).with_name("house.sh")
+_LIBVIRT_SCRIPT = Path(__file__).with_name("libvirt.sh")
 """Script that starts and ends libvirt, which may be the lab's own in namespaces of its own."""
 _BOOTS_WITHIN = 3600.0
 _ENDS_WITHIN = 600.0
@@ -103,7 +102,7 @@ def limits_of(profile: str) -> Sequence[str]:
 
 
 class Guest:
-    """The virtual machine that the settings describe, or the same at another provider; it may not be there."""
+    """The virtual machine that the settings describe, existing or not, at their provider or at another one."""
 
     def __init__(self, provider: str | None = None) -> None:
         """Raises `InvalidInput`."""
@@ -115,19 +114,19 @@ class Guest:
         """Files of the lab's own libvirt."""
         self._boxes = self._folder / "boxes"
         self._machine = self._folder / "machine"
-        """Vagrant's own files of it."""
+        """Vagrant's own files of the virtual machine."""
         self._ssh_config = self._folder / "ssh_config"
         self._box = box_file(self._boxes) if self._of_libvirt and self._settings["box"] == OWN_BOX else None
         """The lab's own box, if the guest is made of it."""
 
     @property
     def exists(self) -> bool:
-        """Return whether it was brought up and not destroyed."""
+        """Return whether the virtual machine was brought up and not destroyed."""
         return self._known_to() is not None
 
     @property
     def has_left(self) -> bool:
-        """Return whether there is anything of it: itself, or the lab's own libvirt that was started for it."""
+        """Return whether the virtual machine exists, or the lab's own libvirt that was started for it."""
         return self.exists or self._libvirt.exists()
 
     def build_box(self, progress: Progress) -> Path:
@@ -171,21 +170,23 @@ class Guest:
                 self._do(stage, _BOOTS_WITHIN, "up", f"--provider={self._provider}", **under)
             if self._of_libvirt and limits:
                 virsh = ("virsh", "--quiet", "--connect=qemu:///system")
-                processes.run(self._house("in", *virsh, "blkdeviotune", _DOMAIN, _DATA_DISK, "--live", *limits))
-            said = processes.run(self._command("ssh-config", f"--host={GUEST}")).out
-            files.write_whole(self._ssh_config, said.encode())
+                processes.run(
+                    self._libvirt_command("in", *virsh, "blkdeviotune", _DOMAIN, _DATA_DISK, "--live", *limits)
+                )
+            ssh_config = processes.run(self._command("ssh-config", f"--host={GUEST}")).out
+            files.write_whole(self._ssh_config, ssh_config.encode())
 
     def status(self) -> str:
-        """Return how it stands in Vagrant's words. Raises `LabError`."""
+        """Return the state of the virtual machine in Vagrant's words. Raises `LabError`."""
         if not self.exists:
             return "not created"
         if not self._can_be_asked():
             return "shut off (libvirt does not run)"
-        said = processes.run(self._command("status", "--machine-readable")).out
-        return next((line.split(",")[3] for line in said.splitlines() if ",state-human-short," in line), "unknown")
+        status = processes.run(self._command("status", "--machine-readable")).out
+        return next((line.split(",")[3] for line in status.splitlines() if ",state-human-short," in line), "unknown")
 
     def halt(self, progress: Progress) -> None:
-        """Shut it down; its disks stay. Raises `LabError`."""
+        """Shut the virtual machine down; its disks stay. Raises `LabError`."""
         self._check(is_there=True)
         with (
             self._alone("'make status' says how it stands"),
@@ -194,17 +195,17 @@ class Guest:
             if self._can_be_asked():
                 self._do(stage, _ENDS_WITHIN, "halt")
             files.remove(self._ssh_config)
-            processes.run(self._house("stop"))
+            processes.run(self._libvirt_command("stop"))
 
     def destroy(self, progress: Progress) -> None:
-        """Remove it with its disks and all that was made for it; the box stays. Raises `LabError`."""
+        """Remove the virtual machine, its disks and all that was made for it; the box stays. Raises `LabError`."""
         self._check(is_there=not self.has_left)
         with self._alone("'make destroy' goes on with it"), progress.stage("removing the virtual machine") as stage:
             if self.exists:
                 if self._of_libvirt:
                     self._start_libvirt(progress)
                 self._do(stage, _ENDS_WITHIN, "destroy", "--force")
-            processes.run(self._house("stop"))
+            processes.run(self._libvirt_command("stop"))
             for left in (self._libvirt, self._ssh_config, self._machine, *self._folder.glob("*.log")):
                 files.remove(left)
 
@@ -213,22 +214,22 @@ class Guest:
         if not self._ssh_config.exists():
             raise LabError("the virtual machine is not up", "'make up' brings it up")
         # Vagrant's configuration names an account of its own.
-        return self._house("in", "ssh", "-F", str(self._ssh_config), "-l", "root").arguments
+        return self._libvirt_command("in", "ssh", "-F", str(self._ssh_config), "-l", "root").arguments
 
     def _start_libvirt(self, progress: Progress) -> None:
         with progress.stage("starting libvirt, unless it runs", brief=True):
             try:
                 # libvirt must outlive the lab: the guest is up until it is halted.
-                processes.run(self._house("start"), to_its_end=True)
+                processes.run(self._libvirt_command("start"), to_its_end=True)
             except CommandFailed as error:
                 raise LabError("libvirt does not answer and could not be started", details=error.details) from error
 
     def _can_be_asked(self) -> bool:
-        return not self._of_libvirt or processes.run(self._house("answers"), check=False).status == 0
+        return not self._of_libvirt or processes.run(self._libvirt_command("answers"), check=False).status == 0
 
-    def _house(self, verb: str, *command: str) -> Command:
-        """Return the command that does something with libvirt, or, `in`, runs another one where it runs."""
-        return Command(["sh", str(_HOUSE), verb, str(self._libvirt), *command])
+    def _libvirt_command(self, verb: str, *command: str) -> Command:
+        """Return the command for a verb of the script, such as `in`, which runs another command where libvirt runs."""
+        return Command(["sh", str(_LIBVIRT_SCRIPT), verb, str(self._libvirt), *command])
 
     def _check(self, *, is_there: bool) -> None:
         """Raise `InvalidInput` if Vagrant has the guest at another provider, or, with `is_there`, has none."""
@@ -253,7 +254,7 @@ class Guest:
             raise Interrupted(f"stopped: {interrupted}") from None
 
     def _known_to(self) -> str | None:
-        """Return the provider at which Vagrant knows of one."""
+        """Return the provider at which Vagrant knows of a virtual machine; None if it knows of none."""
         return next((path.parent.name for path in self._machine.glob("machines/*/*/id")), None)
 
     def _do(self, stage: Stage, seconds: float, verb: str, *words: str, **environment: str) -> None:
@@ -273,5 +274,5 @@ class Guest:
             "REDOLAB_VAGRANT_SETTINGS": str(_own_settings()),
             **({"REDOLAB_VAGRANT_BOX": str(self._box)} if self._box is not None else {}),
         }
-        vagrant = self._house("in", "vagrant", *words).arguments
+        vagrant = self._libvirt_command("in", "vagrant", *words).arguments
         return Command(vagrant, environment={**settings, **environment})

@@ -255,6 +255,7 @@ class Dialect(Protocol):
 
         The two agree on the instant only if nothing is written in between.
         """
+        return None
 
 
 def dialect_of(family: str, version: Version) -> Dialect:
@@ -288,19 +289,19 @@ def other_than_expected(version: str, expected: str) -> bool:
     return Version.parse(version) != Version.parse(expected)
 
 
-def family_of(said: str) -> str:
+def family_of(version_text: str) -> str:
     """Return the family of a server binary, from the text of its `--version`."""
-    return "mariadb" if "MariaDB" in said else "mysql"
+    return "mariadb" if "MariaDB" in version_text else "mysql"
 
 
 def overridden(settings: Sequence[Setting], request: InstanceRequest) -> list[Setting]:
     """Return the settings with a request's changes: some left out, some replaced, additional ones last."""
     replaced = {_option(override.name): override for override in request.overrides}
     left_out = {_option(name) for name in request.without}
-    kept = [
+    changed = [
         replaced.pop(_option(setting.name), setting) for setting in settings if _option(setting.name) not in left_out
     ]
-    return [*kept, *replaced.values()]
+    return [*changed, *replaced.values()]
 
 
 def option_file(settings: Sequence[Setting], instance: Path, base: Path, share: Path, *, network: bool = False) -> str:

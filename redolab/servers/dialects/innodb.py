@@ -67,14 +67,14 @@ def binary_log(request: InstanceRequest, *, synced: int) -> list[Setting]:
     """
     if not request.binary_log:
         return [Setting("skip_log_bin", None, "as asked")]
-    asked = request.sync_binlog is not None
+    is_asked = request.sync_binlog is not None
     return [
         Setting("log_bin", "binlog", "as asked"),
         Setting("server_id", "1", "the binary log wants one"),
         Setting(
             "sync_binlog",
-            str(request.sync_binlog if asked else synced),
-            "as asked" if asked else "the version's default",
+            str(request.sync_binlog if is_asked else synced),
+            "as asked" if is_asked else "the version's default",
         ),
     ]
 
@@ -179,20 +179,17 @@ def show_status(names: Iterable[str]) -> str:
     return f"SHOW GLOBAL STATUS WHERE Variable_name IN ({_quoted(names)})"
 
 
-def counters_by_name(rows: Sequence[Sequence[Any]], *sources: Mapping[str, str]) -> dict[str, int]:
-    """Return the value of each counter in rows of (name, value); `sources` map counters to names."""
-    found = {_text(name).lower(): _text(value) for name, value in rows}
-    return {
-        counter: int(found[name.lower()])
-        for source in sources
-        for counter, name in source.items()
-        if found.get(name.lower(), "").isdigit()
-    }
-
-
 def counters_of(rows: Sequence[Sequence[Any]], *sources: Mapping[str, str]) -> Counters:
-    """Return the counters in rows of (name, value)."""
-    return Counters(**counters_by_name(rows, *sources))
+    """Return the counters in rows of (name, value); `sources` map counters to names."""
+    values = {_text(name).lower(): _text(value) for name, value in rows}
+    return Counters(
+        **{
+            counter: int(values[name.lower()])
+            for source in sources
+            for counter, name in source.items()
+            if values.get(name.lower(), "").isdigit()
+        }
+    )
 
 
 def _quoted(names: Iterable[str]) -> str:

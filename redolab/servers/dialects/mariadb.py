@@ -194,10 +194,6 @@ class MariaDB(Dialect):
         return innodb.status_and_metrics("information_schema.GLOBAL_STATUS")
 
     @override
-    def status_statement(self) -> str | None:
-        return None
-
-    @override
     def counters(self, rows: Sequence[Sequence[Any]]) -> Counters:
         if not self._status_names:
             return innodb.counters_of(rows, innodb.STATUS, innodb.METRICS)

@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 
@@ -44,7 +45,7 @@ _INSIDE = "!/"
 _WANTED = ("bin/mysqld", "bin/mariadbd", "lib", "share", "data", "scripts")
 """Files and folders of a server's, in the top folder of its tarball."""
 _HARMLESS = "u+rwX,go+rX,go-w,a-s,a-t"
-"""Mode for `chmod`: whatever modes an archive asks for, nobody gains rights by them."""
+"""Mode for `chmod` that takes away all rights which an archive's modes could give to others."""
 _PATIENCE = 1800.0
 
 
@@ -53,6 +54,7 @@ class ArchiveSource(
 ):
     """A vendor's generic Linux tarball: one folder with bin/ and share/ in it."""
 
+    tools: ClassVar[Sequence[str]] = ()
     file: str
     sha256: str
 
@@ -60,11 +62,6 @@ class ArchiveSource(
     def about(self) -> str:
         """Return a description of the source."""
         return f"tarball {self.file}"
-
-    @property
-    def tools(self) -> list[str]:
-        """Return the tools that fetching needs: none."""
-        return []
 
     def check_here(self) -> None:
         """Raise `LabError` if this machine's distribution lacks the libraries."""
@@ -82,7 +79,7 @@ def unpack_server(tarball: Path, to: Path) -> None:
     inside = names_in(tarball)
     # Patterns of ours: no name that a tarball brings is handed on.
     wanted = [f"*/{part}" for part in _WANTED if any(name == part or name.startswith(f"{part}/") for name in inside)]
-    # For nobody else until it is known to be harmless.
+    # Closed to other users until the content is known to be harmless.
     files.make_folder(to, mode=0o700)
     how = ["--strip-components=1", "--anchored", "--wildcards", "--no-wildcards-match-slash"]
     _extract(tarball, to, [*how, *wanted])

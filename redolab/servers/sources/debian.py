@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 
@@ -18,6 +20,7 @@ class DebianSource(
 ):
     """Packages of one suite with their dependencies; `ubuntu_suite` has the same server for an Ubuntu machine."""
 
+    tools: ClassVar[Sequence[str]] = ()
     suite: str
     packages: list[str]
     ubuntu_suite: str | None = None
@@ -26,11 +29,6 @@ class DebianSource(
     def about(self) -> str:
         """Return a description of the source."""
         return f"{', '.join(self.packages)} of Debian {self.suite}"
-
-    @property
-    def tools(self) -> list[str]:
-        """Return the tools that fetching needs: none."""
-        return []
 
     def check_here(self) -> None:
         """Raise `LabError` if this machine's distribution has no suite with these packages."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 
@@ -15,17 +17,13 @@ class FolderSource(
 ):
     """A folder that stays where it is and is never written to; the libraries are the machine's own."""
 
+    tools: ClassVar[Sequence[str]] = ()
     path: str
 
     @property
     def about(self) -> str:
         """Return a description of the source."""
         return self.path
-
-    @property
-    def tools(self) -> list[str]:
-        """Return the tools that fetching needs: none."""
-        return []
 
     def check_here(self) -> None:
         """Raise `LabError` if the folder is gone."""

@@ -70,7 +70,7 @@ def built_slow_log_plugin(lab: Lab, server: InstalledServer) -> Path:
     """
     check_has_plugin(server.name, server.dialect)
     suite = _suite(server)
-    folder = lab.tools.own(f"{_BUILT}-{server.name}-{_digest(server)}")
+    folder = lab.tools.folder_of(f"{_BUILT}-{server.name}-{_digest(server)}")
     plugin = folder / PLUGIN
     if plugin.exists():
         return plugin

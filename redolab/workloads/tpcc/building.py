@@ -136,7 +136,7 @@ def _folder(tools: Tools) -> Path:
     digest = xxhash.xxh3_64_hexdigest(
         b"".join((_SOURCES / name).read_bytes() for name in (*_OF_MODULE, _CHANGE, _STORM))
     )
-    return tools.own(f"{_BUILT}{digest}")
+    return tools.folder_of(f"{_BUILT}{digest}")
 
 
 def _go() -> Path | None:

@@ -8,23 +8,24 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from redolab.machine.lab_folder import claim_lab_folder
 from redolab.project import PROJECT
+from tests.command import redolab, redolab_running
 
 CONTROL = "192.0.2.1"
 ADDRESS = f"tls://{CONTROL}:8786"
 _NAMESPACES = f"redolab-test-{os.getpid()}"
-"""Their names begin so: other sessions of these tests have others."""
+"""Beginning of the namespaces' names, another one in each session of these tests."""
 _SWITCH, _CONTROL = f"{_NAMESPACES}-switch", f"{_NAMESPACES}-control"
 _CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 
 
 def certificates(folder: Path, names: Sequence[str] = ("own",)) -> Path:
-    """A CA and certificates signed by it, made as docs/machines.md says; the folder that they are in."""
+    """Make a CA and certificates signed by it, as docs/machines.md says; return their folder."""
     folder.mkdir(parents=True)
 
     def openssl(*arguments: str) -> None:
@@ -39,7 +40,7 @@ def certificates(folder: Path, names: Sequence[str] = ("own",)) -> Path:
 
 
 def tls(folder: Path, name: str = "own", *, authority: Path | None = None) -> dict[str, str]:
-    """Dask's configuration for these certificates, as environment."""
+    """Return Dask's configuration for these certificates, as environment."""
     start = "DASK_DISTRIBUTED__COMM__TLS__"
     found = {f"{start}CA_FILE": str((authority or folder) / "ca.crt")}
     for role in ("SCHEDULER", "WORKER", "CLIENT"):
@@ -50,50 +51,34 @@ def tls(folder: Path, name: str = "own", *, authority: Path | None = None) -> di
 
 @dataclass
 class Cluster:
-    """The scheduler, the machines, and what they have printed; all of it ends with the tests."""
+    """A scheduler, its machines, and their output; all of it ends with the tests."""
 
     folder: Path
     certificates: Path
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     def lab(self, name: str) -> Path:
-        """Where the lab of a machine has its things."""
+        """Return the folder of a machine's lab."""
         return self.folder / name / "lab"
 
     def said(self, name: str) -> str:
-        """What a machine's worker has printed."""
+        """Return the output of a machine's worker."""
         return (self.folder / f"{name}.log").read_text()
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of whoever asks, at the scheduler's machine."""
+        """Environment of clients, at the scheduler's machine."""
         return {**os.environ, **tls(self.certificates), "PYTHONUNBUFFERED": "1"}
-
-    def command(self, *arguments: str) -> list[str]:
-        """`redolab ARGUMENTS` at the scheduler's machine."""
-        return _in(_CONTROL, [sys.executable, "-m", "redolab", *arguments])
 
     def redolab(
         self, *arguments: str, environment: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """`redolab ARGUMENTS` there, to its end."""
-        return subprocess.run(
-            self.command(*arguments), capture_output=True, text=True, check=False, timeout=280, cwd=PROJECT.root,
-            env={**self.environment, **(environment or {})},
-        )  # fmt: skip
+        """Run `redolab ARGUMENTS` at the scheduler's machine to its end."""
+        return redolab(*arguments, environment={**self.environment, **(environment or {})}, within=_in(_CONTROL))
 
-    @contextmanager
-    def started(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-        """While in it: `redolab ARGUMENTS` there, whose output is read."""
-        with subprocess.Popen(
-            self.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1,
-            cwd=PROJECT.root, env=self.environment,
-        ) as process:  # fmt: skip
-            try:
-                yield process
-            finally:
-                if process.poll() is None:
-                    process.kill()
+    def started(self, *arguments: str) -> AbstractContextManager[subprocess.Popen[str]]:
+        """Run `redolab ARGUMENTS` at the scheduler's machine within the block."""
+        return redolab_running(*arguments, environment=self.environment, within=_in(_CONTROL))
 
     def start_scheduler(self) -> None:
         """Start the scheduler and wait until it listens."""
@@ -101,7 +86,7 @@ class Cluster:
         self._wait_for("scheduler", f"scheduler at {ADDRESS}")
 
     def join(self, name: str) -> None:
-        """Have a machine join, and wait until it has."""
+        """Have a machine join the scheduler, and wait until it has."""
         self._start(name, f"{_NAMESPACES}-{name}", "worker", ADDRESS, "--name", name)
         self._wait_for(name, f"{name} has joined {ADDRESS}")
 
@@ -119,7 +104,7 @@ class Cluster:
         }
         with (self.folder / f"{name}.log").open("wb") as log:
             self.processes[name] = subprocess.Popen(
-                _in(namespace, [sys.executable, "-m", "redolab", *arguments]),
+                [*_in(namespace), sys.executable, "-m", "redolab", *arguments],
                 stdout=log, stderr=subprocess.STDOUT, cwd=PROJECT.root, env=environment,
             )  # fmt: skip
 
@@ -133,7 +118,7 @@ class Cluster:
 
 @contextmanager
 def cluster(folder: Path, machines: Sequence[str]) -> Iterator[Cluster]:
-    """While in it: a scheduler, and these machines with the default server unpacked. Their files lie in `folder`."""
+    """Yield a scheduler and these machines, with the default server unpacked and their files in `folder`."""
     made = Cluster(folder, certificates(folder / "certificates"))
     for name in machines:
         claim_lab_folder(made.lab(name))
@@ -174,9 +159,10 @@ def _network(machines: Sequence[str]) -> Iterator[None]:
             subprocess.run(["ip", "netns", "delete", namespace], check=False, capture_output=True)
 
 
-def _in(namespace: str, command: Sequence[str]) -> list[str]:
+def _in(namespace: str) -> list[str]:
+    """Return the command that runs another one in a network namespace."""
     # Not by `ip netns exec`, which copies all mounts: what another lab unmounts meanwhile would stay in use.
-    return ["nsenter", f"--net=/run/netns/{namespace}", *command]
+    return ["nsenter", f"--net=/run/netns/{namespace}"]
 
 
 def _ip(*arguments: str) -> None:

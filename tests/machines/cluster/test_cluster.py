@@ -10,19 +10,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
-from rich.console import Console
 
 from redolab.crash.records.recovery import RecoveryTrial
-from redolab.lab import open_lab
 from redolab.machine import files
-from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.runs.frames import load_frame
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
-from tests.command import SMALL, new_run, read_until, run_names
+from tests.command import SMALL, new_run, processes_in, read_until, run_names, unpacked
 from tests.machines.cluster.machines import ADDRESS, Cluster, certificates, cluster, tls
 from tests.toy.dice import Thrown
 
@@ -35,8 +31,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can have ne
 @pytest.fixture(scope="module")
 def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """The cluster; its machines know the toy experiment as well."""
-    with open_lab(Progress(Console(quiet=True)), list) as lab:
-        lab.server("mariadb-10.11")
+    unpacked()
     # Beside the lab, so that the servers are linked and not copied.
     folder = PROJECT.root / ".lab/tests/cluster"
     files.remove(folder)
@@ -56,19 +51,9 @@ def all_have_joined(there: Cluster) -> Iterator[None]:
             there.join(name)
     yield
     for name in MACHINES:
-        assert not _at_work(there.lab(name))
+        assert not processes_in(there.lab(name))
         assert not files.names(there.lab(name) / "storage/local/instances")
         assert there.processes[name].poll() is None, there.said(name)
-
-
-def _at_work(lab: Path) -> list[str]:
-    """The jobs and servers of a machine's lab."""
-    found = []
-    for process in psutil.process_iter(["cmdline"]):
-        words = " ".join(process.info["cmdline"] or [])
-        if str(lab) in words:
-            found.append(words)
-    return found
 
 
 @pytest.mark.thorough
@@ -120,7 +105,7 @@ def test_ctrl_c_ends_the_work_there_and_a_resumed_run_has_every_step_once(there:
         assert process.stdout is not None
         said += process.stdout.read()
         assert process.wait(90) == 130, said
-    assert all(not _at_work(there.lab(name)) for name in MACHINES)
+    assert all(not processes_in(there.lab(name)) for name in MACHINES)
     run = new_run(before)
     assert run.record().state is RunState.STOPPED
     assert len(run.trials(Thrown)) % 6 == 0
@@ -133,13 +118,13 @@ def test_ctrl_c_ends_the_work_there_and_a_resumed_run_has_every_step_once(there:
 
 
 @pytest.mark.thorough
-def test_a_client_that_is_killed_leaves_no_machine_at_work(there: Cluster) -> None:
+def test_a_client_that_is_killed_leaves_no_machineprocesses_in(there: Cluster) -> None:
     before = run_names()
     with there.started(*DICE, "--sides", "6,20,8,12", "--pause-ms", "9000", "--repeat", "20") as process:
         read_until(process, "one: ", "2 of 40")
         process.kill()
     deadline = time.monotonic() + 30
-    while any(_at_work(there.lab(name)) for name in MACHINES):
+    while any(processes_in(there.lab(name)) for name in MACHINES):
         assert time.monotonic() < deadline
         time.sleep(0.2)
     run = new_run(before)

@@ -148,7 +148,7 @@ def test_a_certificate_that_another_account_could_have_is_refused(
     ours: Any = security("client", address)
     assert ours.tls_client_cert == made.tls_scheduler_cert
     (tmp_path / "redolab/cluster" / opened).chmod(0o755)
-    with pytest.raises(LabError, match="another account"):
+    with pytest.raises(LabError):
         security("worker", address)
 
 

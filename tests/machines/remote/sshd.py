@@ -13,40 +13,42 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from redolab.machine import files
 from redolab.machine.apt import PrivateApt, codename
 from redolab.project import PROJECT
 from tests.command import SOMEBODY
 
 NAMESPACE = f"redolab-test-{os.getpid()}"
-"""Other sessions of these tests have others."""
+"""Name of the network namespace, another one in each session of these tests."""
 NEEDED = {"ssh": "openssh-client", "rsync": "rsync", "ip": "iproute2", "script": "bsdutils"}
-"""Program → its package: what the tests take besides the server, which they unpack."""
+"""Program → the Debian package that has it, for all that the tests need besides sshd, which they unpack."""
 SOMEBODYS = "somebody"
 _PORT = 22
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """The host: `root` and an ordinary account can log in to it."""
+    """A host to which `root` and an ordinary account can log in."""
 
     folder: Path
     pid: int
-    """Of its sshd."""
+    """Process id of the host's sshd."""
 
     @property
     def environment(self) -> dict[str, str]:
-        """With which the command line reaches it."""
+        """Environment in which the command line reaches the host."""
         config = self.folder / "ssh_config"
         return {"REDOLAB_SSH": f"ip netns exec {NAMESPACE} ssh -F {config}"}
 
     def machine(self, account: str, folder: Path) -> str:
-        """As `--machine` has it."""
+        """Return the value of `--machine` for a folder of an account."""
         return f"ssh:{account}:{folder}"
 
     @contextmanager
     def disk(self, folder: Path, options: str) -> Iterator[None]:
-        """While in it a small disk lies under that folder, on the host alone."""
+        """Mount a small disk at that folder within the block, on the host alone."""
         folder.mkdir()
         inside = ["nsenter", f"--target={self.pid}", "--mount"]
         subprocess.run([*inside, "mount", "-t", "tmpfs", f"-o{options}", "tmpfs", folder], check=True)
@@ -56,14 +58,14 @@ class Host:
             subprocess.run([*inside, "umount", folder], check=True)
 
     def cut(self) -> None:
-        """Cut every connection that there is, as a network that goes down does."""
-        for pid in _children(self.pid):
+        """Cut every connection to the host, as a network that goes down does."""
+        for pid in _descendants(self.pid):
             os.kill(pid, signal.SIGKILL)
 
 
 @contextmanager
 def host(folder: Path, *, path: str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin") -> Iterator[Host]:
-    """While in it the host is there; programs on it are found on `path`. Its files, and the ordinary account's home, lie in `folder`."""
+    """Yield a host with its files in `folder`, the home of its ordinary account too, and programs on `path`."""
     server = _sshd()
     home = folder / "home"
     home.mkdir(parents=True)
@@ -85,14 +87,14 @@ def host(folder: Path, *, path: str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/s
                 _wait_until_it_listens(folder / "sshd.log", process)
                 yield Host(folder, process.pid)
             finally:
-                for pid in [*_children(process.pid), process.pid]:
+                for pid in [*_descendants(process.pid), process.pid]:
                     os.kill(pid, signal.SIGKILL)
     finally:
         subprocess.run(["ip", "netns", "delete", NAMESPACE], check=True)
 
 
 def _sshd() -> Path:
-    """The root of an unpacked openssh-server: installed, it would listen on the machine's own network."""
+    """Return the root of an unpacked openssh-server: installed, it would listen on the machine's own network."""
     unpacked = PROJECT.root / ".lab/tests/sshd"
     if not unpacked.exists():
         making = unpacked.with_name("sshd.partial")
@@ -138,7 +140,5 @@ def _wait_until_it_listens(log: Path, process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.05)
 
 
-def _children(pid: int) -> list[int]:
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
-    own = [int(word) for word in found.stdout.split()]
-    return [*(child for each in own for child in _children(each)), *own]
+def _descendants(pid: int) -> list[int]:
+    return [child.pid for child in reversed(psutil.Process(pid).children(recursive=True))]

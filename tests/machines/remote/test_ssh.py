@@ -12,17 +12,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from redolab.lab import open_lab
-from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.runs.schema import RunState
 from tests.command import (
+    QUIET,
     SMALL,
     SOMEBODY,
     folder_for_everybody,
     new_run,
+    processes_in,
     read_until,
     recoveries,
     redolab,
@@ -44,7 +44,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def there() -> Iterator[Host]:
     """A host with a default server unpacked here, which it will be brought."""
-    with open_lab(Progress(Console(quiet=True)), list) as lab:
+    with open_lab(QUIET, list) as lab:
         lab.server("mariadb-10.11")
         if missing := [package for program, package in NEEDED.items() if shutil.which(program) is None]:
             lab.tools.install(missing, lab.progress)
@@ -71,10 +71,7 @@ def _folder(there: Host, account: str) -> Path:
 
 
 def _processes_in(folder: Path) -> list[str]:
-    listed = subprocess.run(
-        ["ps", "-ww", "-eo", "pid=,ppid=,stat=,etimes=,args="], capture_output=True, text=True, check=True
-    ).stdout
-    return [line for line in listed.splitlines() if str(folder) in line and "sshd" not in line]
+    return [line for line in processes_in(folder) if "sshd" not in line]
 
 
 @pytest.mark.parametrize("account", mostly_thorough(["root", SOMEBODYS], ["root"]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from redolab.project import PROJECT
 from redolab.results.storages import storages_of
 from redolab.runs.schema import RunState
 from redolab.runs.store import RunStore
-from tests.command import recoveries
+from tests.command import recoveries, redolab
 
 pytestmark = pytest.mark.vm
 
@@ -23,17 +22,10 @@ def _redolab(*words: str, folder: Path, settings: str = "") -> str:
     """`redolab WORDS` with a lab of its own, to its end in order; what it printed."""
     own = folder / "settings.local.yaml"
     own.write_text(settings)
-    said = subprocess.run(
-        [PROJECT.root / ".venv/bin/redolab", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-        timeout=_MINUTES * 60,
-        env={**os.environ, "REDOLAB_LAB": str(folder / "lab"), "REDOLAB_VAGRANT_SETTINGS": str(own)},
-    )
-    assert said.returncode == 0, said.stdout
-    return said.stdout
+    environment = {"REDOLAB_LAB": str(folder / "lab"), "REDOLAB_VAGRANT_SETTINGS": str(own)}
+    done = redolab(*words, environment=environment, seconds=_MINUTES * 60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def _left() -> dict[str, list[str]]:

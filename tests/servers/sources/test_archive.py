@@ -150,7 +150,7 @@ def test_a_server_is_unpacked_with_links_that_stay_inside_and_names_of_any_kind(
 
 
 def test_a_wrong_checksum_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="instead of 0000"):
+    with pytest.raises(LabError):
         entry_of_tarball(tarball_of(SERVER, tmp_path / "vendor.tar"), "0" * 64)
 
 

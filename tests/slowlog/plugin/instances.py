@@ -15,9 +15,10 @@ from redolab.errors import NotInArchive
 from redolab.lab import Lab
 from redolab.machine.apt import PrivateApt
 from redolab.project import PROJECT
-from redolab.servers.catalogue import own_servers, server_catalogue
+from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import Version
 from redolab.servers.install import InstalledServer
+from redolab.servers.own import forget_own_server, keep_own_server
 from redolab.servers.sources.debian import DebianSource
 from redolab.slowlog.plugin.building import SOURCE_PACKAGE, built_slow_log_plugin, install_plugins
 from tests.beside import folder_of_tests
@@ -81,13 +82,11 @@ def in_catalogue(server: InstalledServer) -> Iterator[None]:
         return
     entry = server_catalogue().get(server.name.removesuffix(_OLDER))
     source = msgspec.json.decode((server.folder / "server.json").read_bytes())["source"]
-    own_servers().keep(
-        server.name, msgspec.structs.replace(entry, source=msgspec.convert(source, DebianSource)), server
-    )
+    keep_own_server(server.name, msgspec.structs.replace(entry, source=msgspec.convert(source, DebianSource)), server)
     try:
         yield
     finally:
-        own_servers().forget(server.name)
+        forget_own_server(server.name)
 
 
 @contextmanager

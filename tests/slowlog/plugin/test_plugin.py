@@ -318,7 +318,7 @@ def test_another_server_refuses_it(lab: Lab, tmp_path: Path) -> None:
         running.do("SELECT 1")
         # The server's own audit plugin is there too.
         running.do("INSTALL SONAME 'server_audit'")
-        running.instance.look(0.2)
+        running.instance.read_log(0.2)
 
 
 def test_another_revision_refuses_it(lab: Lab, tmp_path: Path) -> None:
@@ -328,7 +328,7 @@ def test_another_revision_refuses_it(lab: Lab, tmp_path: Path) -> None:
             server.do(f"INSTALL SONAME '{PLUGIN}'")
         assert "REDOLAB_SLOW_LOG" in raised.value.args[1]
         server.do("SELECT 1")
-        server.instance.look(0.2)
+        server.instance.read_log(0.2)
         text = (tmp_path / "error.log").read_text()
     assert buildable(lab, "mariadb-10.11").version in text
 

@@ -1,4 +1,4 @@
-# The libvirt that runs the guest: house.sh VERB FOLDER [COMMAND…]. It is the system's where that answers; else, as root, one of the
+# The libvirt that runs the guest: libvirt.sh VERB FOLDER [COMMAND…]. It is the system's where that answers; else, as root, one of the
 # lab's own in network, mount and process namespaces. All that its daemons write (leases, images, guests) then lies under FOLDER, and all
 # of it ends, daemons, guests and bridges, when the process ends that keeps the namespaces.
 set -eu

@@ -32,16 +32,16 @@ _ENTRY = re.compile(r"^([A-Za-z0-9][^\n]*?) \\\n((?:[ \t]+--hash[^\n]*\n)+)", re
 """A requirement of a lock file, and the lines of its hashes."""
 
 
-def the_lab(folder: Path) -> Sequence[str]:
+def lab_paths(folder: Path) -> Sequence[str]:
     """Return the paths of the lab itself; `folder` receives a file with the commit."""
     if not PROJECT.is_clone:
         return [str(PROJECT.root)]
     files.write_whole(folder / PROJECT.commit_file.name, lab_commit().encode())
-    beside = [PROJECT.experiments, PROJECT.provision, PROJECT.disk_model, PROJECT.slow_log_plugin, PROJECT.vagrant]
-    return [str(path) for path in (PROJECT.root / _PROJECT, *beside, folder / PROJECT.commit_file.name)]
+    parts = [PROJECT.experiments, PROJECT.provision, PROJECT.disk_model, PROJECT.slow_log_plugin, PROJECT.vagrant]
+    return [str(path) for path in (PROJECT.root / _PROJECT, *parts, folder / PROJECT.commit_file.name)]
 
 
-def users_own() -> Sequence[str]:
+def own_paths() -> Sequence[str]:
     """Return the paths of the user's own servers, storage profiles and experiments."""
     own = (PROJECT.own_servers, PROJECT.own_storage, PROJECT.own_experiments)
     return [str(path) for path in own if path is not None and path.exists()]
