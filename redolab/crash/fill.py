@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Sequence
 
 from redolab.crash.records.kill_rule import STOPPED_GROWING, KillRule, SteadyRule, Uniform
-from redolab.crash.steady import is_steady
 from redolab.servers.redo_capacity import RedoCapacity
 from redolab.servers.redo_counters import Counters
-from redolab.units import format_duration, format_size
+from redolab.units import MIB, format_duration, format_size
 from redolab.workloads.data import WorkloadMoment
 
 SELDOM = 0.25
@@ -18,7 +18,8 @@ PATIENCE = 20.0
 """Seconds without a new largest age after which the age counts as no longer growing."""
 _NEAR_ITS_PEAK = 0.97
 _RATE_WINDOW = 10.0
-_MIB = 2**20
+_SILENT = 3.0
+"""Seconds without a report of the clients after which it may be a stall."""
 
 
 class Fill:
@@ -133,7 +134,7 @@ class Fill:
         target = self._rule.target_age(counters, self._capacity)
         parts = [
             f"age {format_size(counters.checkpoint_age or 0)}" + (f" of {format_size(target)}" if target else ""),
-            f"{self.rate() / _MIB:.0f} MiB/s of LSN",
+            f"{self.rate() / MIB:.0f} MiB/s of LSN",
             f"{commits_per_second:.0f} commits/s" if commits_per_second is not None else "",
             f"{format_duration(left)} left" if left is not None else "",
         ]
@@ -143,3 +144,34 @@ class Fill:
 def _between(moments: Uniform | None) -> str:
     """Return a range such as `5 min to 30 min`."""
     return "" if moments is None else f"{format_duration(moments.earliest)} to {format_duration(moments.latest)}"
+
+
+def is_steady(moments: Sequence[WorkloadMoment], rule: SteadyRule, now: float) -> bool:
+    """Return True if two consecutive windows up to the last report have throughputs as close as the rule demands.
+
+    False after a long silence: a program may report nothing for a time in which no transaction ended.
+    """
+    if not moments or now - moments[-1].monotonic > _SILENT:
+        return False
+    rates = last_windows(moments, rule)
+    return rates is not None and abs(rates[1] - rates[0]) <= rule.within * max(rates) and max(rates) > 0
+
+
+def last_windows(moments: Sequence[WorkloadMoment], rule: SteadyRule) -> tuple[float, float] | None:
+    """Return the commits a second in the last two windows; None before there are two after the warm-up."""
+    window = rule.window
+    if not moments or moments[-1].monotonic - moments[0].monotonic < rule.soonest:
+        return None
+    end = moments[-1].monotonic
+    before, last = (_mean(moments, end - places * window, window) for places in (2, 1))
+    return before, last
+
+
+def _mean(moments: Sequence[WorkloadMoment], begin: float, seconds: float) -> float:
+    """Return the mean commits a second of the reports that ended in that time; each counts from the one before it."""
+    counted = [
+        moment.commits_per_second * (moment.monotonic - previous.monotonic)
+        for previous, moment in itertools.pairwise(moments)
+        if begin < moment.monotonic <= begin + seconds
+    ]
+    return sum(counted) / seconds

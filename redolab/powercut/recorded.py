@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redolab.clock import now
-from redolab.crash.dataset import make_tables
+from redolab.crash.dataset import copy_dataset, make_tables
 from redolab.disks.attaching import DISKS
 from redolab.disks.disk_model import DiskModel
 from redolab.disks.file_systems import MADE_BY
@@ -17,7 +17,7 @@ from redolab.disks.lab_disk import LabDisk
 from redolab.disks.loop import make_file_system, mounted
 from redolab.disks.profiles import Cache
 from redolab.lab import Lab
-from redolab.machine import copies, files
+from redolab.machine import files
 from redolab.powercut.images import share_blocks
 from redolab.powercut.ledger import Ledger, read_ledger
 from redolab.powercut.recording import Recording, read_recording
@@ -27,7 +27,7 @@ from redolab.progress import Stage
 from redolab.servers.dialects import InstanceRequest
 from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
-from redolab.servers.instance import DATA, Instance, prepare_folder
+from redolab.servers.instance import DATA, Instance
 from redolab.units import GIB, MIB
 from redolab.workloads.data import Clients
 from redolab.workloads.ledger import NOTES, PARTS, LedgerWorkload
@@ -174,11 +174,7 @@ def _make_disk(lab: Lab, wanted: WantedLoad, disk: Path, mountpoint: Path) -> No
         return
     dataset = make_tables(lab, wanted.server, wanted.workload, _TABLES_SIZE).folder
     with mounted(disk, mountpoint):
-        prepare_folder(wanted.server, folder)
-        files.remove(folder / DATA)
-        copies.copy_folder(dataset / DATA, folder / DATA)
-        for log_file in wanted.server.dialect.old_log_files:
-            files.remove(folder / DATA / log_file)
+        copy_dataset(wanted.server, dataset / DATA, folder)
         # Its own log is made by a clean start, which is none of what is recorded.
         with Instance.start(wanted.server, folder, wanted.request, disk.with_name("first-start.log")) as instance:
             instance.wait_ready()

@@ -14,7 +14,7 @@ from pymysql.constants import ER
 from pymysql.cursors import Cursor
 
 from redolab.crash.records.recovery import Outcome
-from redolab.crash.recovery.checked import CheckedRecovery, Checks, Prepared, recover_checked
+from redolab.crash.recovery.checked import CheckedRecovery, CheckedTask, Checks, Prepared, recover_checked
 from redolab.disks.loop import mounted
 from redolab.disks.place import Place
 from redolab.lab import Lab
@@ -23,8 +23,6 @@ from redolab.powercut.images import disk_image
 from redolab.powercut.ledger import Found, Ledger
 from redolab.powercut.recorded import CHECKS, INSTANCE, RecordedLoad, mount_options
 from redolab.powercut.states import DiskState, History
-from redolab.servers.dialects import InstanceRequest
-from redolab.servers.install import InstalledServer
 from redolab.servers.instance import Instance
 from redolab.workloads.data import DATABASE, LedgerTables, Rows, TableCheck
 from redolab.workloads.ledger import ACCOUNTS, DEFINED, ENTRIES, INSERTED, LedgerWorkload, defined_rows
@@ -40,15 +38,10 @@ _STUCK_AFTER = 15.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StateTask:
-    """A crash state to recover."""
+class StateTask(CheckedTask):
+    """A recovery of a crash state that is to be checked."""
 
-    number: int
     state: DiskState
-    server: InstalledServer
-    request: InstanceRequest
-    log: Path
-    settings: str = ""
     stuck_after: float = _STUCK_AFTER
     checks_file_system: bool = False
     """True if the file system is checked, after its journal is replayed, before the server starts."""

@@ -10,10 +10,9 @@ from typing_extensions import override
 
 from redolab.crash.bench.crash_needs import crash_needs
 from redolab.crash.bench.crash_plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
-from redolab.crash.bench.crash_story import keep_story
 from redolab.crash.bench.disk_checks import record_disks
 from redolab.crash.bench.judging import judge_positions, next_turn, unjudged
-from redolab.crash.bench.recording import recorder
+from redolab.crash.bench.recording import keep_story, recorder
 from redolab.crash.bench.shared_loads import SharedLoads
 from redolab.crash.bench.trying import try_settings
 from redolab.crash.crash import CrashLoad, WantedState, crash_images
@@ -109,10 +108,10 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
 
     @override
     def make(self, group: int, run: Run) -> str:
-        crash, home = self.plan.groups[group], self.lab.home
+        crash = self.plan.groups[group]
         if crash.image is not None:
             raise LabError(f"the crash image {crash.image} was removed", "'redolab images' lists those there are")
-        had_dataset = find_dataset(home, crash.spec.dataset) is not None
+        had_dataset = find_dataset(self.lab.home, crash.spec.dataset) is not None
         server, workload = self._server(crash), workload_catalogue().get(crash.spec.workload)
         workload.require(self.lab)
         groups = [each for each in self._loads.together_with(group) if each == group or not self._was_made(each, run)]
@@ -126,7 +125,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
                 sample_every=self.plan.conditions.sample_every,
                 failed=run.folder / "failed",
             )
-            with closing(crash_images(self.lab, home, load, self._storages.attached)) as images:
+            with closing(crash_images(self.lab, load, self._storages)) as images:
                 for image in images:
                     self._made(image, groups, run)
         finally:

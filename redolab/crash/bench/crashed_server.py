@@ -80,7 +80,7 @@ def crashed(
     load = CrashLoad(
         server=server, workload=workload, wanted=[state], failed=run.folder / "failed", before_crash=before_crash
     )
-    (image,) = crash_images(lab, lab.home, load)
+    (image,) = crash_images(lab, load)
     with lab.journal.temporary(ImageStore(lab.home).folder(image.name), f"the crash image {image.name} of {run.name}"):
         yield image
 

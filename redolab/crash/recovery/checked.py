@@ -8,16 +8,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from redolab.crash.image_store import ImageStore
+from redolab.crash.records.crash import CrashImage
 from redolab.crash.records.recovery import Outcome
 from redolab.crash.records.verdict import Judgement
 from redolab.crash.recovery.judge import judge, not_ready
 from redolab.crash.recovery.probe import Probe
-from redolab.crash.recovery.task import RecoveryTask
-from redolab.crash.recovery.watching import Recovering, WatchedRecovery, looked
+from redolab.crash.recovery.watching import WatchedRecovery, end_so_far
 from redolab.disks.place import Place
+from redolab.errorlog.watch import STUCK_AFTER
 from redolab.lab import Lab
 from redolab.machine import copies, files
 from redolab.progress import Stage
@@ -29,57 +30,34 @@ from redolab.servers.instance import DATA, Instance, prepare_folder
 _LOOK = 0.01
 
 
-class Checkable(Recovering, Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedTask:
     """A recovery that is to be checked."""
 
-    @property
-    def number(self) -> int:
-        """Return the number that distinguishes the recovery from the others."""
-
-    @property
-    def request(self) -> InstanceRequest:
-        """Return the properties of the recovering server."""
-
-    @property
-    def stuck_after(self) -> float:
-        """Seconds without progress after which it counts as stuck."""
-
-    @property
-    def log(self) -> Path:
-        """Return the path of the server's error log."""
-
-
-T = TypeVar("T", bound=Checkable)
-V = TypeVar("V")
-
-
-@dataclass(frozen=True, slots=True)
-class ImageTask:
-    """A recovery of a crash image that is to be checked; for the rest see `Checkable`."""
-
     number: int
-    recovery: RecoveryTask
+    """Number that distinguishes the recovery from the others."""
+    server: InstalledServer
+    request: InstanceRequest
+    """Properties of the recovering server."""
     log: Path
+    """Path of the server's error log."""
+    settings: str = ""
+    """Settings beyond the lab's own (`redolab.servers.extra_settings`)."""
+    stuck_after: float = STUCK_AFTER
+    """Seconds without progress after which the recovery counts as stuck."""
 
-    @property
-    def server(self) -> InstalledServer:
-        """Server that recovers."""
-        return self.recovery.server
 
-    @property
-    def settings(self) -> str:
-        """Settings in which it differs, in words."""
-        return self.recovery.settings
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageTask(CheckedTask):
+    """A recovery of a crash image that is to be checked."""
 
-    @property
-    def request(self) -> InstanceRequest:
-        """Request for the recovering instance."""
-        return self.recovery.request
+    image: CrashImage
+    turn: int
+    """Number of this consistency check of the image: the first is the most thorough."""
 
-    @property
-    def stuck_after(self) -> float:
-        """Seconds without progress after which it counts as stuck."""
-        return self.recovery.stuck_after
+
+T = TypeVar("T", bound=CheckedTask)
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,20 +99,17 @@ def checks_of_images(lab: Lab, images: ImageStore, place: Place) -> Checks[Image
 
     @contextmanager
     def prepare(task: ImageTask) -> Iterator[Prepared]:
-        image = task.recovery.image
-        folder = place.folder / "instances" / f"{image.name}-checked-{task.number}"
-        with lab.journal.making(folder, f"the copy of {image.name} that was being checked"):
-            prepare_folder(task.recovery.server, folder)
+        folder = place.folder / "instances" / f"{task.image.name}-checked-{task.number}"
+        with lab.journal.making(folder, f"the copy of {task.image.name} that was being checked"):
+            prepare_folder(task.server, folder)
             files.remove(folder / DATA)
-            copies.copy_folder(images.data(image), folder / DATA, durable=False)
+            copies.copy_folder(images.data(task.image), folder / DATA, durable=False)
             yield Prepared(folder, place)
 
     return Checks(
         prepare=prepare,
-        judge=lambda task, instance: judge(
-            instance, task.recovery.image, task.recovery.turn, Stage(None, ""), afresh=True
-        ),
-        not_ready=lambda task, instance, outcome: not_ready(instance, task.recovery.image, outcome),
+        judge=lambda task, instance: judge(instance, task.image, task.turn, Stage(None, ""), afresh=True),
+        not_ready=lambda task, instance, outcome: not_ready(instance, task.image, outcome),
         is_right=lambda judgement: judgement.ruling is Ruling.RIGHT,
     )
 
@@ -148,9 +123,9 @@ class _Running(Generic[T, V]):
         self._held = ExitStack()
         with ExitStack() as starting:
             prepared = starting.enter_context(checks.prepare(task))
-            self.folder, self._place = prepared.folder, prepared.place
+            self.folder = prepared.folder
             self.instance = starting.enter_context(Instance.start(task.server, self.folder, task.request, task.log))
-            self._probe = Probe(self.instance, Stage(None, ""), self._place, task.stuck_after)
+            self._probe = Probe(self.instance, Stage(None, ""), prepared.place, task.stuck_after)
             self._held = starting.pop_all()
         self._looking: Future[WatchedRecovery | None] | None = None
         self._end: WatchedRecovery | None = None
@@ -174,7 +149,7 @@ class _Running(Generic[T, V]):
     def _look(self, threads: ThreadPoolExecutor) -> None:
         """Look at it in a thread: a server that hangs answers no statement for as long as `stuck_after`."""
         if self._looking is None:
-            self._looking = threads.submit(looked, self.task, self.instance, self._probe, self._place)
+            self._looking = threads.submit(end_so_far, self._probe, self.task.settings)
         if self._looking.done():
             looking, self._looking = self._looking, None
             self._end = looking.result()

@@ -21,7 +21,7 @@ from redolab.crash.recovery import recovery
 from redolab.crash.recovery.judge import judge
 from redolab.crash.recovery.probe import Probe
 from redolab.crash.recovery.task import Recorder, RecoveryTask
-from redolab.crash.recovery.watching import WatchedRecovery, watched
+from redolab.crash.recovery.watching import WatchedRecovery, watch_recovery
 from redolab.disks.place import Place
 from redolab.lab import Lab, journal_of, native_folder
 from redolab.machine import copies, files
@@ -45,7 +45,7 @@ def image(lab: Lab, home: Path) -> CrashImage:
 
 
 def _made(lab: Lab, home: Path, name: str) -> CrashImage:
-    image = small_crash(lab, home, lab.server(name))
+    image = small_crash(lab, lab.server(name))
     _MADE.append(image.name)
     return image
 
@@ -106,21 +106,20 @@ class Struck(Probe):
     happens: Callable[[Instance], None]
     asked_first = False
 
-    def _knock(self) -> None:
-        if self._instance.is_ready and (not self.asked_first or self.connection is not None):
-            type(self).happens(self._instance)
-        if self.asked_first and self.connection is None and self._instance.is_ready:
-            self.connection = self._instance.connections.connect(1.0, 2.0)
+    def knock(self) -> None:
+        if self.instance.is_ready and (not self.asked_first or self.connection is not None):
+            type(self).happens(self.instance)
+        if self.asked_first and self.connection is None and self.instance.is_ready:
+            self.connection = self.instance.connections.connect(1.0, 2.0)
             return
-        if self._instance.is_ready:
-            super()._knock()
+        if self.instance.is_ready:
+            super().knock()
 
 
 def ended(lab: Lab, home: Path, image: CrashImage, folder: Path, probe: type[Struck]) -> WatchedRecovery:
-    task = RecoveryTask(image=image, server=lab.server(SERVER), pool=64 * MIB, repeat=1)
     place = Place(name="local", folder=home)
     with recovering(lab, home, image, folder / "error.log") as instance:
-        return watched(task, instance, probe(instance, Stage(None, ""), place, 20.0), place)
+        return watch_recovery(probe(instance, Stage(None, ""), place, 20.0), "")
 
 
 def test_a_server_that_dies_once_it_is_ready(lab: Lab, home: Path, image: CrashImage, tmp_path: Path) -> None:
