@@ -20,7 +20,7 @@ from redolab.crash.dataset import copy_dataset, make_dataset
 from redolab.crash.dataset_store import Dataset
 from redolab.crash.fill import Fill
 from redolab.crash.image_store import ImageStore
-from redolab.crash.kinds import crash_kind
+from redolab.crash.kinds import KINDS
 from redolab.crash.kinds.contract import CrashKind
 from redolab.crash.records.crash import FILL_LOG, IMAGE_FORMAT, MACHINE, SAMPLES, STORY, WORKLOAD, CrashImage, CrashSpec
 from redolab.crash.transactions import dump_pool, open_transaction, prepare_transactions
@@ -56,7 +56,7 @@ class WantedState:
     spec: CrashSpec
     moment: float | None = None
     """Seconds of the load after which the server is crashed, if the spec's rule draws that; else None."""
-    called_besides: str = ""
+    name_suffix: str = ""
     """Suffix of the image's name, after server, log size and time."""
 
 
@@ -83,12 +83,12 @@ class CrashLoad:
     @property
     def kind(self) -> CrashKind:
         """Kind of its crashes."""
-        return crash_kind(self.spec.crash)
+        return KINDS[self.spec.crash]
 
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """Places of a load: of its instance, of what is recorded of it, and of the images."""
+    """Places of a load: its storage, and the folders of its instance and of its records."""
 
     lab: Lab
     server: InstalledServer
@@ -97,7 +97,7 @@ class _Site:
     folder: Path
     """Folder of the instance."""
     story: Path
-    """Folder for samples and logs: that of the instance, unless it goes with the power."""
+    """Folder of samples and logs: the instance's own, unless a power cut would take it."""
     made: datetime
     capacity: RedoCapacity
 
@@ -151,26 +151,26 @@ def crash_images(lab: Lab, load: CrashLoad, storages: Storages | None = None) ->
 
 @contextmanager
 def _site(lab: Lab, load: CrashLoad, dataset: Dataset, place: Place) -> Iterator[_Site]:
-    """Have the folders of a load while in it; what has not become an image by then is removed."""
+    """Provide the folders of a load during the block. Those that have not become an image are removed afterwards."""
     server, kind, made = load.server, load.kind, datetime.now(UTC)
     layout = server.dialect.layout(load.spec.instance.log_size)
     capacity = server.dialect.capacity(replace(layout, page_size=load.spec.instance.page_size or layout.page_size))
-    called = _called(server, load.wanted[0], made)
+    name = _image_name(server, load.wanted[0], made)
     # Where the load goes on, its folder never becomes an image.
-    folder = place.folder / "instances" / (f"{called}-load" if kind.goes_on else called)
+    folder = place.folder / "instances" / (f"{name}-load" if kind.goes_on else name)
     # A disk whose power is cut must not hold samples and logs.
-    story = lab.home / "instances" / f"{called}-story" if kind.cuts_power else folder
+    story = lab.home / "instances" / f"{name}-story" if kind.cuts_power else folder
     with ExitStack() as making:
         if story != folder:
-            making.enter_context(lab.journal.making(story, f"the story of the crash image {called}"))
+            making.enter_context(lab.journal.making(story, f"the story of the crash image {name}"))
             files.make_folder(story)
-        making.enter_context(lab.journal.making(folder, f"the instance that was to become the crash image {called}"))
+        making.enter_context(lab.journal.making(folder, f"the instance that was to become the crash image {name}"))
         yield _Site(lab, server, dataset, place, folder, story, made, capacity)
 
 
-def _called(server: InstalledServer, wanted: WantedState, made: datetime) -> str:
+def _image_name(server: InstalledServer, wanted: WantedState, made: datetime) -> str:
     log = format_size(wanted.spec.instance.log_size)
-    return f"{server.name}-{log}-{made:%Y%m%d-%H%M%S}{wanted.called_besides}"
+    return f"{server.name}-{log}-{made:%Y%m%d-%H%M%S}{wanted.name_suffix}"
 
 
 @contextmanager
@@ -189,14 +189,14 @@ def _logs_kept(story: Path, failed: Path | None) -> Iterator[None]:
 
 def _outcome(struck: _Struck, times: int) -> str:
     age, dirty = format_size(struck.last_sample.checkpoint_age or 0), struck.last_sample.dirty_pages
-    often = "struck at" if times == 1 else f"struck {times} times, last at"
-    return f"{often} an age of {age} with {dirty} dirty pages"
+    struck_at = "struck at" if times == 1 else f"struck {times} times, last at"
+    return f"{struck_at} an age of {age} with {dirty} dirty pages"
 
 
 def _keep(site: _Site, struck: _Struck) -> CrashImage:
     """Keep what a crash left as an image, on the lab's own storage."""
-    name = _called(site.server, struck.wanted, site.made)
-    home, kind = site.lab.home / "instances" / name, crash_kind(struck.wanted.spec.crash)
+    name = _image_name(site.server, struck.wanted, site.made)
+    home, kind = site.lab.home / "instances" / name, KINDS[struck.wanted.spec.crash]
     with ExitStack() as making:
         if home != site.folder:
             making.enter_context(site.lab.journal.making(home, f"what is to become the crash image {name}"))
@@ -242,7 +242,7 @@ def _undo_bytes(data: Path) -> int:
 @contextmanager
 def _place(lab: Lab, dataset: Dataset, spec: CrashSpec, storages: Storages | None) -> Iterator[Place]:
     """Yield the storage on which the server is under load."""
-    cut = crash_kind(spec.crash).cuts_power
+    cut = KINDS[spec.crash].cuts_power
     if spec.storage == HOME and not cut:
         yield own_place(lab.home)
         return
@@ -293,7 +293,7 @@ class _LoadedServer:
             dump_pool(self.control, self.stage)
             last = self.instance.sample(self.control)
         # At once: a server at its limit may answer one more question only when its checkpoint has moved on.
-        self.struck_at = crash_kind(self.spec.crash).strike(self.instance, self.site.place).monotonic
+        self.struck_at = KINDS[self.spec.crash].strike(self.instance, self.site.place).monotonic
         late_share = self.site.place.late_share()
         self.samples.append(last)
         steady = None if self.spec.kill.steady is None else fill.is_steady(last.monotonic, last)
@@ -305,13 +305,11 @@ class _LoadedServer:
 
     def _wait_until_due(self, fill: Fill) -> tuple[str, Sample]:
         """Return the reason why the crash is due, and the sample that shows it."""
-        commits_per_second: float | None = None
         while True:
             reported = self.running.moments()
             fill.hear(reported)
             for moment in reported:
                 self.moments.append(moment)
-                commits_per_second = moment.commits_per_second
             self.running.check_running()
             self.instance.check_running()
             if self.sampler.failure is not None:
@@ -320,15 +318,17 @@ class _LoadedServer:
             if why := fill.reason_to_kill(sample.monotonic, sample):
                 return why, sample
             done, total = fill.progress(sample.monotonic, sample)
-            self.stage.advance(done, total, fill.words(sample.monotonic, sample, commits_per_second))
+            self.stage.advance(done, total, fill.words(sample.monotonic, sample))
             time.sleep(fill.pause(sample.monotonic, sample))
 
 
 @contextmanager
 def _under_load(site: _Site, load: CrashLoad, stage: Stage) -> Iterator[_LoadedServer]:
-    """Have a server under load while in it, sampled and with the transactions that are to be open at the crash."""
+    """Run a server under load during the block: sampled, and with the transactions that are open at the crash."""
     spec, story = load.spec, site.story
-    if _is_measured(spec):
+    # Of a load that is measured itself, samples have all counters.
+    is_measured = spec.instance.purpose.is_production
+    if is_measured:
         drop_page_cache()
     with (
         ExitStack() as running_load,
@@ -351,45 +351,27 @@ def _under_load(site: _Site, load: CrashLoad, stage: Stage) -> Iterator[_LoadedS
                 load.workload.run(site.lab.tools, instance, spec.dataset.data, spec.clients, story / "workload.log")
             )
             began = now().monotonic
-            take, record = _sampling(instance, sampling, spec, samples, running_load, site)
-            with Sampler(take, load.sample_every, record) as sampler:
+            take = instance.whole_sample if is_measured else instance.sample
+            record = running_load.enter_context(_recording(site, samples)) if is_measured else samples.append
+            with Sampler(lambda: take(sampling), load.sample_every, record) as sampler:
                 yield _LoadedServer(
                     site, spec, instance, control, used, running, samples, moments, sampler, stage, began
                 )
-    # Only now: until the crash, whoever holds it must not be collected, which would roll it back.
+    # Until the crash the connection must not be garbage-collected: the server would roll its transaction back.
     held_open.close()
 
 
-def _is_measured(spec: CrashSpec) -> bool:
-    """Return True if the load itself is measured, and not only the crash image."""
-    return spec.instance.purpose.is_production
-
-
-def _sampling(
-    instance: Instance,
-    connection: Connection,
-    spec: CrashSpec,
-    samples: SampleFile,
-    load: ExitStack,
-    site: _Site,
-) -> tuple[Callable[[], Sample], Callable[[Sample], None]]:
-    """Return a function that takes a sample and one that records it.
-
-    If the load is measured, samples have all counters, and the machine's counters are recorded too.
-    """
-    if not _is_measured(spec):
-        return lambda: instance.sample(connection), samples.append
-
-    def take() -> Sample:
-        return instance.whole_sample(connection)
-
+@contextmanager
+def _recording(site: _Site, samples: SampleFile) -> Iterator[Callable[[Sample], None]]:
+    """Provide a function that records a sample, and with it the machine's counters where there is a device."""
     device = site.place.device
     if device is None:
-        return take, samples.append
-    machine = load.enter_context(closing(CsvFile(site.story / MACHINE, MachineSample)))
+        yield samples.append
+        return
+    with closing(CsvFile(site.story / MACHINE, MachineSample)) as machine:
 
-    def record(sample: Sample) -> None:
-        samples.append(sample)
-        machine.append(machine_sample(device))
+        def record(sample: Sample) -> None:
+            samples.append(sample)
+            machine.append(machine_sample(device))
 
-    return take, record
+        yield record

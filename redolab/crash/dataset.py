@@ -142,8 +142,10 @@ def _load_tables(lab: Lab, instance: Instance, workload: Workload, spec: Dataset
     finally:
         loading.stop()
     if status != 0:
-        said = [line.text for line in loading.lines(now().monotonic)][-8:]
-        raise WorkloadFailed(f"the tables could not be loaded (status {status})", "the last lines are below", said)
+        last_lines = [line.text for line in loading.lines(now().monotonic)][-8:]
+        raise WorkloadFailed(
+            f"the tables could not be loaded (status {status})", "the last lines are below", last_lines
+        )
 
 
 def _finish(instance: Instance, statements: Sequence[str]) -> None:
@@ -163,9 +165,9 @@ def _check_loaded(instance: Instance, workload: Workload, spec: DatasetSpec, sta
         raise FindingsMade(
             f"{spec.server} holds other tables than were loaded into it",
             "nothing of them is kept; what is wrong is below, what the loading program said above it",
-            [*_last_of(instance.folder / _LOAD_LOG), *wrong],
+            [*_last_lines(instance.folder / _LOAD_LOG), *wrong],
         )
 
 
-def _last_of(log: Path) -> Sequence[str]:
+def _last_lines(log: Path) -> Sequence[str]:
     return log.read_text(errors="replace").splitlines()[-8:]

@@ -128,14 +128,14 @@ class Fill:
         filled = missing / self.rate() if self.rate() > 0 else 0.0
         return max(0.0, filled, rule.soonest - (now - self._began))
 
-    def words(self, now: float, counters: Counters, commits_per_second: float | None) -> str:
+    def words(self, now: float, counters: Counters) -> str:
         """Return the line beside the progress bar."""
         left = self.seconds_left(now, counters)
         target = self._rule.target_age(counters, self._capacity)
         parts = [
             f"age {format_size(counters.checkpoint_age or 0)}" + (f" of {format_size(target)}" if target else ""),
             f"{self.rate() / MIB:.0f} MiB/s of LSN",
-            f"{commits_per_second:.0f} commits/s" if commits_per_second is not None else "",
+            f"{self._moments[-1].commits_per_second:.0f} commits/s" if self._moments else "",
             f"{format_duration(left)} left" if left is not None else "",
         ]
         return " · ".join(part for part in parts if part)

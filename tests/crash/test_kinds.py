@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from redolab.crash.dataset import copy_dataset, make_dataset
-from redolab.crash.kinds import crash_kind
 from redolab.crash.kinds.contract import copy_crashed_files
 from redolab.crash.kinds.freeze import Freeze
 from redolab.crash.records.recovery import Outcome, RecoveryTrial
 from redolab.disks.place import own_place
-from redolab.errors import InvalidInput
 from redolab.lab import Lab
 from redolab.machine import files, processes
 from redolab.results.crashes import crashes_of
@@ -26,11 +24,6 @@ from redolab.workloads.data import Clients
 from tests.command import UNCHECKED, nothing_is_left, redolab
 from tests.small_crash import WORKLOAD, small_dataset
 from tests.thorough import mostly_thorough
-
-
-def test_a_kind_that_is_not_there_is_refused_with_those_that_are() -> None:
-    with pytest.raises(InvalidInput, match="kill, freeze"):
-        crash_kind("trip-over-the-cable")
 
 
 @pytest.mark.parametrize("name", ["mariadb-10.11", "mysql-9"])

@@ -70,7 +70,7 @@ def crashed(
     wanted: WantedCrash,
     before_crash: Callable[[Instance], None] | None = None,
 ) -> Iterator[CrashImage]:
-    """Crash a server under load, and have its crash image during the block. Its dataset stays for later runs.
+    """Crash a server under load, and provide its crash image during the block. Its dataset stays for later runs.
 
     `before_crash` is called with the server under load when its crash is due. Raises `LabError`.
     """
@@ -96,7 +96,7 @@ def recovered(
     settings: str = "",
     place: Place | None = None,
 ) -> Iterator[RecoveredServer]:
-    """Recover a copy of a crash image, cold, and have the server during the block, which begins when it is ready.
+    """Recover a copy of a crash image, cold, and provide the server during the block, which begins when it is ready.
 
     `pool`: bytes of its buffer pool; None: as under load. `settings`: as `SETTINGS=` takes them. `place`: attached
     storage for the copy; None: the lab's own. Raises `LabError`.

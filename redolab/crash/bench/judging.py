@@ -1,4 +1,4 @@
-"""Repeated recoveries of a run's images for consistency checks: check results are added, nothing is timed."""
+"""Repeated recoveries of a run's images, which add check results and time nothing."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import TypeVar
 
 from redolab.crash.bench.crash_plan import PlannedCrash, PlannedRecovery
-from redolab.crash.kinds import crash_kind
+from redolab.crash.kinds import KINDS
 from redolab.crash.records.crash import CrashSpec
 from redolab.servers.sizes import SMALLEST_POOL, default_pool
 
@@ -34,7 +34,7 @@ def shares_load(spec: CrashSpec) -> bool:
 
     At one checkpoint age, one after the other, they would be the same crash many times.
     """
-    return spec.kill.moment is not None and crash_kind(spec.crash).goes_on
+    return spec.kill.moment is not None and KINDS[spec.crash].goes_on
 
 
 def usual_pools(spec: CrashSpec) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Ways of crashes, recoveries and their consistency checks into the records of a run."""
+"""Writing of crashes, recoveries and check results to their run, with the findings about them."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def keep_story(images: ImageStore, image: CrashImage, run: Run) -> None:
     for name in STORY:
         source = images.folder(image.name) / name
         if source.exists():
-            beside = kept / f".{name}"
-            shutil.copy(source, beside)
-            beside.replace(kept / name)
+            partial = kept / f".{name}"
+            shutil.copy(source, partial)
+            partial.replace(kept / name)
     _drop_beginnings(image, run)
     # The hashes are for those who start on the files; of 20,000 tables they are megabytes.
     files.write_whole(kept / MARK, msgspec.json.encode(msgspec.structs.replace(image, hashes={})))
@@ -53,7 +53,7 @@ def _drop_beginnings(image: CrashImage, run: Run) -> None:
 
 
 def recorder(progress: Progress, at: StepContext[RecoveryTrial], log: Path) -> Recorder:
-    """Return the destinations of a recovery's results in its run: each with what is bad about it for the server."""
+    """Return the destinations of a recovery's results in its run. Each is written with the findings about it."""
     run, position, group = at.run, at.position, at.group
     measured: list[RecoveryTrial] = []
 
@@ -149,8 +149,8 @@ def _bad_verdict(which: str, judgement: Judgement) -> str | None:
 
 def _recovered(trial: RecoveryTrial) -> str:
     """Return a description of a recovery: image, storage, pool and settings."""
-    asked = f" and {trial.settings}" if trial.settings else ""
-    return f"{trial.image} on {trial.storage} with pool {format_size(trial.buffer_pool)}{asked}"
+    settings = f" and {trial.settings}" if trial.settings else ""
+    return f"{trial.image} on {trial.storage} with pool {format_size(trial.buffer_pool)}{settings}"
 
 
 def _repeated(end: Unfinished) -> str:

@@ -37,7 +37,7 @@ _NOT_YET = (
 
 
 class StuckError(Exception):
-    """The recovery does not get on."""
+    """The recovery makes no progress."""
 
 
 class RefusedError(Exception):
@@ -55,7 +55,7 @@ class SinceProgress:
 
 
 class Probe:
-    """Knocks until the server answers, then writes; knows when nothing of the recovery is left to come."""
+    """Tries to connect until the server answers, then writes; finds out when the recovery is over."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Probe:
         try:
             self.knock()
         except pymysql.MySQLError as error:
-            # One that is not ready may still become so; one that has ended is seen by whoever watches it.
+            # A server that is not ready may still become so. `watch_recovery` notices a server that has ended.
             if was_ready and not self.instance.ends_within(_TO_END):
                 raise RefusedError(str(error)) from error
         if self._users_return is not None and self.written is not None and self.instance.is_ready:
@@ -162,7 +162,7 @@ class Probe:
         )
 
     def _follow(self) -> None:
-        """Look now and then whether it gets on."""
+        """Read the log, the bytes moved and the CPU use, a few times a second. Raises `StuckError`."""
         at = now().monotonic
         if at - self._looked < _LOOK_EVERY:
             return

@@ -14,7 +14,7 @@ from redolab.servers.instance import Instance
 
 _LAST_LINES = 15
 _LOOK = 0.005
-"""Seconds for which the log of a recovery that is timed is read at a time."""
+"""Seconds for which the log is read at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +27,15 @@ class WatchedRecovery:
 
 
 def watch_recovery(probe: Probe, settings: str) -> WatchedRecovery:
-    """Watch a recovery to its end, as long as it progresses: nine hours of rollback ended well. Raises as `end_so_far`."""
-    while True:
-        if (end := end_so_far(probe, settings, _LOOK)) is not None:
-            return end
-
-
-def end_so_far(probe: Probe, settings: str, seconds: float = 0.0) -> WatchedRecovery | None:
-    """Read the log for `seconds`. Return the end of the recovery; None while it goes on.
+    """Watch a recovery to its end, as long as it progresses: nine hours of rollback ended well.
 
     `settings`: beyond the lab's own. Raises `LabError` if the storage or the lab is at fault, `InvalidInput` if the
     server does not take the settings.
     """
     instance = probe.instance
     try:
-        if not probe.recovered():
-            instance.look(seconds)
-            return None
+        while not probe.recovered():
+            instance.look(_LOOK)
         outcome, why = Outcome.READY, ""
     except StuckError:
         outcome, why = Outcome.STUCK, ""
