@@ -296,7 +296,7 @@ class _LoadedServer:
         self.struck_at = KINDS[self.spec.crash].strike(self.instance, self.site.place).monotonic
         late_share = self.site.place.late_share()
         self.samples.append(last)
-        steady = None if self.spec.kill.steady is None else fill.is_steady(last.monotonic, last)
+        steady = None if self.spec.kill.steady is None else fill.is_steady(last)
         return _Struck(wanted, self.instance, why, self.struck_at - self.began, last, self.used, steady, late_share)
 
     def go_on(self) -> None:
@@ -315,11 +315,11 @@ class _LoadedServer:
             if self.sampler.failure is not None:
                 raise self.sampler.failure
             sample = self.instance.sample(self.control)
-            if why := fill.reason_to_kill(sample.monotonic, sample):
+            if why := fill.reason_to_kill(sample):
                 return why, sample
-            done, total = fill.progress(sample.monotonic, sample)
-            self.stage.advance(done, total, fill.words(sample.monotonic, sample))
-            time.sleep(fill.pause(sample.monotonic, sample))
+            done, total = fill.progress(sample)
+            self.stage.advance(done, total, fill.words(sample))
+            time.sleep(fill.pause(sample))
 
 
 @contextmanager

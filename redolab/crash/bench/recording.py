@@ -39,7 +39,7 @@ def keep_story(images: ImageStore, image: CrashImage, run: Run) -> None:
             shutil.copy(source, partial)
             partial.replace(kept / name)
     _drop_beginnings(image, run)
-    # The hashes are for those who start on the files; of 20,000 tables they are megabytes.
+    # Only a recovery needs the hashes; those of 20,000 tables are megabytes.
     files.write_whole(kept / MARK, msgspec.json.encode(msgspec.structs.replace(image, hashes={})))
 
 

@@ -119,8 +119,9 @@ def recover_checked(
 ) -> None:
     """Recover and check the tasks, `jobs` at once; `done` receives each when it is over, before its files go.
 
-    Only this thread starts servers, because servers end with the thread that started them. Another thread waits for a
-    server's answers. Raises `LabError`.
+    Only this thread starts servers, because servers end with the thread that started them. Each recovery is watched and
+    checked in a thread of its own: a server that hangs answers no statement for as long as `stuck_after`. Raises
+    `LabError`.
     """
     waiting, total = deque(tasks), len(tasks)
     over = wrong = 0

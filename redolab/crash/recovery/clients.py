@@ -23,7 +23,7 @@ from redolab.workloads.contract import RunningWorkload
 from redolab.workloads.data import WorkloadMoment
 
 _REPORT_EVERY = 0.1
-"""Seconds: as finely as the first transaction is to be seen, where the workload's program can."""
+"""Seconds between two reports, where the workload's program can report so often: the first commit is as exact."""
 _LOOK_EVERY = 0.1
 _LOG = "workload.log"
 
@@ -57,7 +57,7 @@ class FollowedClients(ExitStack):
 
     @property
     def started(self) -> bool:
-        """Return True if the clients have been started."""
+        """True if the clients have been started."""
         return self._running is not None
 
     def follow(self, seconds: float, stage: Stage) -> WarmTime:
@@ -72,7 +72,7 @@ class FollowedClients(ExitStack):
             stage.advance(followed, seconds, f"{100 * warm.best_share:.0f} % of the throughput before the crash")
             if warm.back is not None or followed >= seconds:
                 break
-            # With the server end its clients: it is the one to blame.
+            # Clients end with their server: blame the server first.
             self._instance.check_running()
             self._running.check_running()
             time.sleep(_LOOK_EVERY)
