@@ -20,7 +20,7 @@ from redolab.crash.records.dataset import DatasetSpec
 from redolab.crash.records.kill_rule import KillRule
 from redolab.crash.records.verdict import Judgement
 from redolab.crash.recovery.checked import CheckedRecovery, ImageTask, checks_of_images, recover_checked
-from redolab.crash.recovery.task import RecoveryTask
+from redolab.crash.recovery.task import recovery_request
 from redolab.disks.place import Place
 from redolab.disks.profiles import HOME
 from redolab.lab import Lab, native_folder
@@ -66,7 +66,7 @@ def _crashed(lab: Lab, name: str) -> CrashImage:
         instance=InstanceRequest(purpose=Purpose.FILL, log_size=64 * MIB, buffer_pool=64 * MIB),
     )
     load = CrashLoad(server=server, workload=workload, wanted=[WantedState(spec=spec)])
-    (image,) = crash_images(lab, native_folder(lab.folder), load)
+    (image,) = crash_images(lab, load)
     return image
 
 
@@ -83,9 +83,12 @@ def _measured(lab: Lab, images: ImageStore, image: CrashImage, jobs: int) -> tup
     with tempfile.TemporaryDirectory() as logs:
         tasks = [
             ImageTask(
-                number,
-                RecoveryTask(image=image, server=server, pool=SMALLEST_POOL, repeat=number, turn=2),
-                Path(logs) / f"{number}.log",
+                number=number,
+                server=server,
+                request=recovery_request(image, SMALLEST_POOL, ""),
+                log=Path(logs) / f"{number}.log",
+                image=image,
+                turn=2,
             )
             for number in range(1, _RECOVERIES + 1)
         ]

@@ -61,7 +61,7 @@ def under_load(lab: Lab, workload: str, dataset_size: int, request: InstanceRequ
     load = workload_catalogue().get(workload)
     data = load.data(dataset_size)
     spec = DatasetSpec(server=SERVER, version=server.version, size=dataset_size, data=data, open_transaction_rows=0)
-    dataset = make_dataset(lab, home, server, load, spec)
+    dataset = make_dataset(lab, server, load, spec)
     folder = home / "instances/benchmark"
     with lab.journal.making(folder, "the instance of a benchmark"):
         prepare_folder(server, folder)

@@ -10,10 +10,10 @@ pytest=.venv/bin/pytest
 each="not vm and not thorough"
 set_up=tests/test_set_up.py
 no_server=(
-    tests/commands tests/slowlog/digest tests/slowlog/settings tests/crash/records tests/report tests/results
+    tests/commands tests/slowlog/digest tests/slowlog/settings tests/report tests/results
     tests/runs tests/errorlog tests/incident tests/counters/test_*.py tests/predict/recovery_time tests/test_notebooks.py
-    tests/crash/test_{fill,steady,wanted}.py tests/experiments/test_{anatomy,large_logs,recovery_table,refused}.py
-    tests/powercut/test_{ledger,minimising,recovering,states}.py tests/crash/recovery/test_{probe,warm}.py
+    tests/crash/test_{fill,wanted}.py tests/experiments/test_{anatomy,large_logs,recovery_table,refused}.py
+    tests/powercut/test_{explaining,ledger,recovering,states}.py tests/crash/recovery/test_{probe,warm}.py
     tests/predict/test_{answers,fitting,judged_loads,other_machines,own_machine,relatives,rules,shipped,trade,usual}.py
     tests/watch/test_{advice,clock_step,log_course,log_tail,screen,server_process,shipped_recoveries,standing,time_left}.py
 )

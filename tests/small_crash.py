@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from redolab.crash.crash import CrashLoad, WantedState, crash_images
-from redolab.crash.dataset_store import Dataset
 from redolab.crash.records.crash import CrashImage, CrashSpec
 from redolab.crash.records.dataset import DatasetSpec
 from redolab.crash.records.kill_rule import KillRule
 from redolab.lab import Lab
-from redolab.machine import files
-from redolab.machine.copies import copy_folder
 from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
-from redolab.servers.instance import DATA, prepare_folder
 from redolab.units import MIB
 from redolab.workloads.catalogue import workload_catalogue
 from redolab.workloads.contract import Workload
@@ -33,18 +27,8 @@ def small_dataset(server: InstalledServer, workload: Workload, open_transaction_
     )
 
 
-def copy_dataset(server: InstalledServer, dataset: Dataset, folder: Path) -> None:
-    """Make an instance's folder of a dataset, which was shut down cleanly, without its redo log where that may not stay."""
-    prepare_folder(server, folder)
-    files.remove(folder / DATA)
-    copy_folder(dataset.folder / DATA, folder / DATA)
-    for log_file in server.dialect.old_log_files:
-        files.remove(folder / DATA / log_file)
-
-
 def small_crash(
     lab: Lab,
-    home: Path,
     server: InstalledServer,
     *,
     log_size: int = 32 * MIB,
@@ -64,5 +48,5 @@ def small_crash(
         instance=InstanceRequest(purpose=Purpose.FILL, log_size=log_size, buffer_pool=128 * MIB, binary_log=binary_log),
     )
     load = CrashLoad(server=server, workload=workload, wanted=[WantedState(spec=spec)], sample_every=0.2)
-    (image,) = crash_images(lab, home, load)
+    (image,) = crash_images(lab, load)
     return image

@@ -181,11 +181,11 @@ class RecoveredStates:
 
         note = self.lab.progress.note
         note(f"a cut {drawn.moment} {fault}: looking for the fewest lost writes that do it")
-        found = explained(self.history, drawn.cut, is_red, tries)
-        note(f"{found.writes} of {found.taken} lost writes do it ({found.tried} states tried)")
-        for line in found.words:
+        explanation = explained(self.history, drawn.cut, is_red, tries)
+        note(f"{explanation.writes} of {explanation.taken} lost writes do it ({explanation.tried} states tried)")
+        for line in explanation.words:
             note(f"  {line}")
-        return msgspec.structs.replace(verdict, explanation=found)
+        return msgspec.structs.replace(verdict, explanation=explanation)
 
     def keep(self, drawn: DrawnCut, verdict: CutVerdict, fault: Fault, what: str, folder: Path) -> None:
         """Keep a cut as a folder for `redolab recover`. Raises `LabError` if there is no room for it."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 from pymysql.connections import Connection
 
@@ -17,21 +16,20 @@ from redolab.clock import now
 from redolab.counters.machine_use import machine_sample
 from redolab.counters.sampler import CsvFile, SampleFile, Sampler
 from redolab.crash.binary_log import end_binary_log, last_file_size
-from redolab.crash.dataset import make_dataset
+from redolab.crash.dataset import copy_dataset, make_dataset
 from redolab.crash.dataset_store import Dataset
 from redolab.crash.fill import Fill
 from redolab.crash.image_store import ImageStore
-from redolab.crash.kinds import crash_kind
+from redolab.crash.kinds import KINDS
 from redolab.crash.kinds.contract import CrashKind
 from redolab.crash.records.crash import FILL_LOG, IMAGE_FORMAT, MACHINE, SAMPLES, STORY, WORKLOAD, CrashImage, CrashSpec
 from redolab.crash.transactions import dump_pool, open_transaction, prepare_transactions
-from redolab.crash.undo import undo_bytes
-from redolab.disks.attaching import Contents
+from redolab.disks.attaching import Contents, Storages
 from redolab.disks.place import Place, own_place
 from redolab.disks.profiles import HOME
 from redolab.errors import LabError
 from redolab.lab import Lab
-from redolab.machine import copies, files
+from redolab.machine import files
 from redolab.machine.facts import MachineSample
 from redolab.machine.page_cache import drop_page_cache
 from redolab.progress import Stage
@@ -47,13 +45,8 @@ from redolab.workloads.data import WorkloadMoment
 _ANSWER = 120.0
 _ANSWER_WHILE_COPIED = 3600.0
 """A server that is stopped while its files are copied answers afterwards."""
-
-
-class Attach(Protocol):
-    """Attaches storages (`Storages.attached`)."""
-
-    def __call__(self, name: str, contents: Contents, *, to_be_cut: bool = False) -> AbstractContextManager[Place]:
-        """Attach the storage of that name, with a copy of the contents if it is modelled or its power is to be cut."""
+_UNDO_FILES = ("ibdata*", "undo[0-9][0-9][0-9]", "undo_[0-9][0-9][0-9]")
+"""Names of the files of a data directory that hold undo: `ibdata1`, and undo tablespaces as all versions name them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +56,7 @@ class WantedState:
     spec: CrashSpec
     moment: float | None = None
     """Seconds of the load after which the server is crashed, if the spec's rule draws that; else None."""
-    called_besides: str = ""
+    name_suffix: str = ""
     """Suffix of the image's name, after server, log size and time."""
 
 
@@ -90,29 +83,23 @@ class CrashLoad:
     @property
     def kind(self) -> CrashKind:
         """Kind of its crashes."""
-        return crash_kind(self.spec.crash)
+        return KINDS[self.spec.crash]
 
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """Places of a load: of its instance, of what is recorded of it, and of the images."""
+    """Places of a load: its storage, and the folders of its instance and of its records."""
 
     lab: Lab
-    home: Path
-    """Folder of the lab's own storage."""
     server: InstalledServer
     dataset: Dataset
     place: Place
     folder: Path
     """Folder of the instance."""
     story: Path
-    """Folder for samples and logs: that of the instance, unless it goes with the power."""
+    """Folder of samples and logs: the instance's own, unless a power cut would take it."""
     made: datetime
     capacity: RedoCapacity
-
-    def image_name(self, wanted: WantedState) -> str:
-        """Return the name of the image of a crash."""
-        return _called(self.server, wanted, self.made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +107,7 @@ class _Struck:
     """A server right after it was struck; seconds since the load began."""
 
     wanted: WantedState
-    kind: CrashKind
+    instance: Instance
     why: str
     seconds: float
     last_sample: Sample
@@ -129,25 +116,24 @@ class _Struck:
     late_share: float | None
 
 
-def crash_images(
-    lab: Lab, home: Path, load: CrashLoad, attach: Attach | None = None
-) -> Generator[CrashImage, None, None]:
+def crash_images(lab: Lab, load: CrashLoad, storages: Storages | None = None) -> Generator[CrashImage, None, None]:
     """Put a server under load and crash it; yield each crash image as soon as it is kept.
 
-    `home`: folder of the lab's own storage. `attach`: needed for a load on another storage. Where the load goes on after a
-    crash, it stands still until the next image is asked for. Raises `LabError`; images that were yielded before stay.
+    `storages`: needed for a load on a disk other than the lab's own. Where the load goes on after a crash, its time stands
+    still until the next image is asked for. Raises `LabError`; images that were yielded before stay.
     """
     spec, kind = load.spec, load.kind
     assert all(each.spec.alike() == spec for each in load.wanted)
     assert len(load.wanted) == 1 or kind.goes_on
-    dataset = make_dataset(lab, home, load.server, load.workload, spec.dataset)
+    dataset = make_dataset(lab, load.server, load.workload, spec.dataset)
     with (
-        _place(home, dataset, spec, attach) as place,
+        _place(lab, dataset, spec, storages) as place,
         place.blamed(),
-        _site(lab, home, load, dataset, place) as site,
+        _site(lab, load, dataset, place) as site,
         place.blamed(),
     ):
-        _copy_dataset(lab, load.server, dataset, place, site.folder)
+        with lab.progress.stage(f"copying the dataset ({format_size(dataset.size)})", "copy"):
+            copy_dataset(load.server, place.staged or dataset.folder / DATA, site.folder)
         with lab.progress.stage(_title(load.server, spec), "fill") as stage, _logs_kept(site.story, load.failed):
             with _under_load(site, load, stage) as loaded:
                 for wanted in sorted(load.wanted, key=lambda each: each.moment or 0.0):
@@ -164,27 +150,27 @@ def crash_images(
 
 
 @contextmanager
-def _site(lab: Lab, home: Path, load: CrashLoad, dataset: Dataset, place: Place) -> Iterator[_Site]:
-    """Have the folders of a load while in it; what has not become an image by then is removed."""
+def _site(lab: Lab, load: CrashLoad, dataset: Dataset, place: Place) -> Iterator[_Site]:
+    """Provide the folders of a load during the block. Those that have not become an image are removed afterwards."""
     server, kind, made = load.server, load.kind, datetime.now(UTC)
     layout = server.dialect.layout(load.spec.instance.log_size)
     capacity = server.dialect.capacity(replace(layout, page_size=load.spec.instance.page_size or layout.page_size))
-    called = _called(server, load.wanted[0], made)
+    name = _image_name(server, load.wanted[0], made)
     # Where the load goes on, its folder never becomes an image.
-    folder = place.folder / "instances" / (f"{called}-load" if kind.goes_on else called)
+    folder = place.folder / "instances" / (f"{name}-load" if kind.goes_on else name)
     # A disk whose power is cut must not hold samples and logs.
-    story = home / "instances" / f"{called}-story" if kind.cuts_power else folder
+    story = lab.home / "instances" / f"{name}-story" if kind.cuts_power else folder
     with ExitStack() as making:
         if story != folder:
-            making.enter_context(lab.journal.making(story, f"the story of the crash image {called}"))
+            making.enter_context(lab.journal.making(story, f"the story of the crash image {name}"))
             files.make_folder(story)
-        making.enter_context(lab.journal.making(folder, f"the instance that was to become the crash image {called}"))
-        yield _Site(lab, home, server, dataset, place, folder, story, made, capacity)
+        making.enter_context(lab.journal.making(folder, f"the instance that was to become the crash image {name}"))
+        yield _Site(lab, server, dataset, place, folder, story, made, capacity)
 
 
-def _called(server: InstalledServer, wanted: WantedState, made: datetime) -> str:
+def _image_name(server: InstalledServer, wanted: WantedState, made: datetime) -> str:
     log = format_size(wanted.spec.instance.log_size)
-    return f"{server.name}-{log}-{made:%Y%m%d-%H%M%S}{wanted.called_besides}"
+    return f"{server.name}-{log}-{made:%Y%m%d-%H%M%S}{wanted.name_suffix}"
 
 
 @contextmanager
@@ -203,25 +189,26 @@ def _logs_kept(story: Path, failed: Path | None) -> Iterator[None]:
 
 def _outcome(struck: _Struck, times: int) -> str:
     age, dirty = format_size(struck.last_sample.checkpoint_age or 0), struck.last_sample.dirty_pages
-    often = "struck at" if times == 1 else f"struck {times} times, last at"
-    return f"{often} an age of {age} with {dirty} dirty pages"
+    struck_at = "struck at" if times == 1 else f"struck {times} times, last at"
+    return f"{struck_at} an age of {age} with {dirty} dirty pages"
 
 
 def _keep(site: _Site, struck: _Struck) -> CrashImage:
     """Keep what a crash left as an image, on the lab's own storage."""
-    name = site.image_name(struck.wanted)
-    home = site.home / "instances" / name
+    name = _image_name(site.server, struck.wanted, site.made)
+    home, kind = site.lab.home / "instances" / name, KINDS[struck.wanted.spec.crash]
     with ExitStack() as making:
         if home != site.folder:
             making.enter_context(site.lab.journal.making(home, f"what is to become the crash image {name}"))
             prepare_folder(site.server, home)
         try:
-            replayed = struck.kind.collect(site.place, home)
+            replayed = kind.collect(struck.instance, site.place, home)
             for file in STORY if site.story != home else ():
                 if (site.story / file).exists():
                     shutil.copy(site.story / file, home / file)
         finally:
-            struck.kind.go_on()
+            if kind.goes_on:
+                struck.instance.thaw()
         image = CrashImage(
             format=IMAGE_FORMAT,
             name=name,
@@ -235,7 +222,7 @@ def _keep(site: _Site, struck: _Struck) -> CrashImage:
             variables=struck.used.variables,
             capacity=site.capacity,
             binary_log_bytes=last_file_size(home / DATA),
-            undo_growth=undo_bytes(home / DATA) - undo_bytes(site.dataset.folder / DATA),
+            undo_growth=_undo_bytes(home / DATA) - _undo_bytes(site.dataset.folder / DATA),
             hashes=files.hash_folder(home / DATA),
             steady=struck.steady,
             late_share=struck.late_share,
@@ -243,31 +230,27 @@ def _keep(site: _Site, struck: _Struck) -> CrashImage:
             load=site.folder.name,
             journal_replayed_s=replayed,
         )
-        ImageStore(site.home, site.lab.identity()).keep(image, home)
+        ImageStore(site.lab.home, site.lab.identity()).keep(image, home)
     return image
 
 
+def _undo_bytes(data: Path) -> int:
+    """Return the bytes of the files that hold undo in a data directory."""
+    return sum(path.stat().st_size for pattern in _UNDO_FILES for path in data.glob(pattern))
+
+
 @contextmanager
-def _place(storage: Path, dataset: Dataset, spec: CrashSpec, attach: Attach | None) -> Iterator[Place]:
-    """Yield the place on the storage where the server is under load."""
-    cut = crash_kind(spec.crash).cuts_power
+def _place(lab: Lab, dataset: Dataset, spec: CrashSpec, storages: Storages | None) -> Iterator[Place]:
+    """Yield the storage on which the server is under load."""
+    cut = KINDS[spec.crash].cuts_power
     if spec.storage == HOME and not cut:
-        yield own_place(storage)
+        yield own_place(lab.home)
         return
-    assert attach is not None
+    assert storages is not None
     size = data_directory(spec.dataset.size, spec.instance.log_size, binary_log=spec.binary_log_room)
-    with attach(spec.storage, Contents(dataset.spec.key, dataset.folder / DATA, size), to_be_cut=cut) as place:
+    contents = Contents(dataset.spec.key, dataset.folder / DATA, size)
+    with storages.attached(spec.storage, contents, to_be_cut=cut) as place:
         yield place
-
-
-def _copy_dataset(lab: Lab, server: InstalledServer, dataset: Dataset, place: Place, folder: Path) -> None:
-    """Make a copy of a dataset what an instance in `folder` starts on, with a log of any size."""
-    prepare_folder(server, folder)
-    with lab.progress.stage(f"copying the dataset ({format_size(dataset.size)})", "copy"):
-        files.remove(folder / DATA)
-        copies.copy_folder(place.staged or dataset.folder / DATA, folder / DATA)
-        for log_file in server.dialect.old_log_files:
-            files.remove(folder / DATA / log_file)
 
 
 def _title(server: InstalledServer, spec: CrashSpec) -> str:
@@ -299,7 +282,6 @@ class _LoadedServer:
 
     def strike(self, wanted: WantedState, before_crash: Callable[[Instance], None] | None) -> _Struck:
         """Wait until the crash is due, call `before_crash`, and strike. Raises `LabError`."""
-        kind = crash_kind(self.spec.crash)
         fill = Fill(self.spec.kill, self.site.capacity, self.began, wanted.moment)
         why, last = self._wait_until_due(fill)
         if self.spec.binary_log_end is not None:
@@ -311,11 +293,11 @@ class _LoadedServer:
             dump_pool(self.control, self.stage)
             last = self.instance.sample(self.control)
         # At once: a server at its limit may answer one more question only when its checkpoint has moved on.
-        self.struck_at = kind.strike(self.instance, self.site.place).monotonic
+        self.struck_at = KINDS[self.spec.crash].strike(self.instance, self.site.place).monotonic
         late_share = self.site.place.late_share()
         self.samples.append(last)
-        steady = None if self.spec.kill.steady is None else fill.is_steady(last.monotonic, last)
-        return _Struck(wanted, kind, why, self.struck_at - self.began, last, self.used, steady, late_share)
+        steady = None if self.spec.kill.steady is None else fill.is_steady(last)
+        return _Struck(wanted, self.instance, why, self.struck_at - self.began, last, self.used, steady, late_share)
 
     def go_on(self) -> None:
         """Leave out of the load's time how long it has stood still since it was struck."""
@@ -323,30 +305,30 @@ class _LoadedServer:
 
     def _wait_until_due(self, fill: Fill) -> tuple[str, Sample]:
         """Return the reason why the crash is due, and the sample that shows it."""
-        commits_per_second: float | None = None
         while True:
             reported = self.running.moments()
             fill.hear(reported)
             for moment in reported:
                 self.moments.append(moment)
-                commits_per_second = moment.commits_per_second
             self.running.check_running()
             self.instance.check_running()
             if self.sampler.failure is not None:
                 raise self.sampler.failure
             sample = self.instance.sample(self.control)
-            if why := fill.reason_to_kill(sample.monotonic, sample):
+            if why := fill.reason_to_kill(sample):
                 return why, sample
-            done, total = fill.progress(sample.monotonic, sample)
-            self.stage.advance(done, total, fill.words(sample.monotonic, sample, commits_per_second))
-            time.sleep(fill.pause(sample.monotonic, sample))
+            done, total = fill.progress(sample)
+            self.stage.advance(done, total, fill.words(sample))
+            time.sleep(fill.pause(sample))
 
 
 @contextmanager
 def _under_load(site: _Site, load: CrashLoad, stage: Stage) -> Iterator[_LoadedServer]:
-    """Have a server under load while in it, sampled and with the transactions that are to be open at the crash."""
+    """Run a server under load during the block: sampled, and with the transactions that are open at the crash."""
     spec, story = load.spec, site.story
-    if _is_measured(spec):
+    # Of a load that is measured itself, samples have all counters.
+    is_measured = spec.instance.purpose.is_production
+    if is_measured:
         drop_page_cache()
     with (
         ExitStack() as running_load,
@@ -369,45 +351,27 @@ def _under_load(site: _Site, load: CrashLoad, stage: Stage) -> Iterator[_LoadedS
                 load.workload.run(site.lab.tools, instance, spec.dataset.data, spec.clients, story / "workload.log")
             )
             began = now().monotonic
-            take, record = _sampling(instance, sampling, spec, samples, running_load, site)
-            with Sampler(take, load.sample_every, record) as sampler:
+            take = instance.whole_sample if is_measured else instance.sample
+            record = running_load.enter_context(_recording(site, samples)) if is_measured else samples.append
+            with Sampler(lambda: take(sampling), load.sample_every, record) as sampler:
                 yield _LoadedServer(
                     site, spec, instance, control, used, running, samples, moments, sampler, stage, began
                 )
-    # Only now: until the crash, whoever holds it must not be collected, which would roll it back.
+    # Until the crash the connection must not be garbage-collected: the server would roll its transaction back.
     held_open.close()
 
 
-def _is_measured(spec: CrashSpec) -> bool:
-    """Return True if the load itself is measured, and not only the crash image."""
-    return spec.instance.purpose.is_production
-
-
-def _sampling(
-    instance: Instance,
-    connection: Connection,
-    spec: CrashSpec,
-    samples: SampleFile,
-    load: ExitStack,
-    site: _Site,
-) -> tuple[Callable[[], Sample], Callable[[Sample], None]]:
-    """Return a function that takes a sample and one that records it.
-
-    If the load is measured, samples have all counters, and the machine's counters are recorded too.
-    """
-    if not _is_measured(spec):
-        return lambda: instance.sample(connection), samples.append
-
-    def take() -> Sample:
-        return instance.whole_sample(connection)
-
+@contextmanager
+def _recording(site: _Site, samples: SampleFile) -> Iterator[Callable[[Sample], None]]:
+    """Provide a function that records a sample, and with it the machine's counters where there is a device."""
     device = site.place.device
     if device is None:
-        return take, samples.append
-    machine = load.enter_context(closing(CsvFile(site.story / MACHINE, MachineSample)))
+        yield samples.append
+        return
+    with closing(CsvFile(site.story / MACHINE, MachineSample)) as machine:
 
-    def record(sample: Sample) -> None:
-        samples.append(sample)
-        machine.append(machine_sample(device))
+        def record(sample: Sample) -> None:
+            samples.append(sample)
+            machine.append(machine_sample(device))
 
-    return take, record
+        yield record

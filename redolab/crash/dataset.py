@@ -13,12 +13,12 @@ from redolab.crash.dataset_store import DATASET_MARK, Dataset, find_dataset
 from redolab.crash.records.dataset import OPEN_TRANSACTION_TABLE, DatasetSpec
 from redolab.errors import FindingsMade, WorkloadFailed
 from redolab.lab import Lab
-from redolab.machine import files
+from redolab.machine import copies, files
 from redolab.progress import Stage
 from redolab.servers.dialects import InstanceRequest, Purpose, Setting
 from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
-from redolab.servers.instance import DATA, Instance
+from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.units import GIB, MIB, format_size
 from redolab.workloads.contract import Workload
 from redolab.workloads.data import DATABASE
@@ -34,12 +34,12 @@ _LOAD_LOG = "load.log"
 _IN_SYSTEM_TABLESPACE = Setting("innodb_file_per_table", "0", "as asked: all tables in the system tablespace")
 
 
-def make_dataset(lab: Lab, storage: Path, server: InstalledServer, workload: Workload, spec: DatasetSpec) -> Dataset:
+def make_dataset(lab: Lab, server: InstalledServer, workload: Workload, spec: DatasetSpec) -> Dataset:
     """Return the dataset; load it if it does not exist. Raises `LabError`; a half-made dataset is never kept."""
-    if there := find_dataset(storage, spec):
+    if there := find_dataset(lab.home, spec):
         lab.progress.note(f"dataset {spec.key}: {format_size(there.size)}, made earlier")
         return there
-    folder = storage / "datasets" / spec.key
+    folder = lab.home / "datasets" / spec.key
     making = folder.with_name(f"{spec.key}.partial")
     title = f"loading {format_size(spec.size)} into {spec.server}"
     with (
@@ -53,7 +53,7 @@ def make_dataset(lab: Lab, storage: Path, server: InstalledServer, workload: Wor
         files.write_whole(making / DATASET_MARK, msgspec.json.encode(spec))
         files.remove_marked(folder, DATASET_MARK)
         files.move(making, folder)
-    dataset = find_dataset(storage, spec)
+    dataset = find_dataset(lab.home, spec)
     assert dataset is not None
     return dataset
 
@@ -68,7 +68,19 @@ def make_tables(lab: Lab, server: InstalledServer, workload: Workload, size: int
         data=workload.data(size),
         open_transaction_rows=0,
     )
-    return make_dataset(lab, lab.home, server, workload, spec)
+    return make_dataset(lab, server, workload, spec)
+
+
+def copy_dataset(server: InstalledServer, data: Path, folder: Path, *, durable: bool = True) -> None:
+    """Make an instance folder with a copy of a dataset's data directory, on which a server starts with a log of any size.
+
+    `durable`: see `copy_folder`.
+    """
+    prepare_folder(server, folder)
+    files.remove(folder / DATA)
+    copies.copy_folder(data, folder / DATA, durable=durable)
+    for log_file in server.dialect.old_log_files:
+        files.remove(folder / DATA / log_file)
 
 
 def _load(lab: Lab, server: InstalledServer, workload: Workload, spec: DatasetSpec, folder: Path, stage: Stage) -> None:
@@ -130,8 +142,10 @@ def _load_tables(lab: Lab, instance: Instance, workload: Workload, spec: Dataset
     finally:
         loading.stop()
     if status != 0:
-        said = [line.text for line in loading.lines(now().monotonic)][-8:]
-        raise WorkloadFailed(f"the tables could not be loaded (status {status})", "the last lines are below", said)
+        last_lines = [line.text for line in loading.lines(now().monotonic)][-8:]
+        raise WorkloadFailed(
+            f"the tables could not be loaded (status {status})", "the last lines are below", last_lines
+        )
 
 
 def _finish(instance: Instance, statements: Sequence[str]) -> None:
@@ -151,9 +165,9 @@ def _check_loaded(instance: Instance, workload: Workload, spec: DatasetSpec, sta
         raise FindingsMade(
             f"{spec.server} holds other tables than were loaded into it",
             "nothing of them is kept; what is wrong is below, what the loading program said above it",
-            [*_last_of(instance.folder / _LOAD_LOG), *wrong],
+            [*_last_lines(instance.folder / _LOAD_LOG), *wrong],
         )
 
 
-def _last_of(log: Path) -> Sequence[str]:
+def _last_lines(log: Path) -> Sequence[str]:
     return log.read_text(errors="replace").splitlines()[-8:]

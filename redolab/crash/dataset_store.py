@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,24 +37,18 @@ def find_dataset(storage: Path, spec: DatasetSpec) -> Dataset | None:
 
 def datasets(storage: Path) -> list[Dataset]:
     """Return all datasets that this version of the lab can read, by name."""
-    found = [
-        (folder, spec)
-        for name in dataset_names(storage)
-        if (spec := _spec(folder := storage / _DATASETS / name)) is not None
-    ]
-    return [Dataset(spec, folder, files.folder_size(folder)) for folder, spec in found]
+    found = []
+    for name in dataset_names(storage):
+        folder = storage / _DATASETS / name
+        with suppress(msgspec.MsgspecError, OSError):
+            spec = msgspec.json.decode((folder / DATASET_MARK).read_bytes(), type=DatasetSpec)
+            found.append(Dataset(spec, folder, files.folder_size(folder)))
+    return found
 
 
 def dataset_names(storage: Path) -> list[str]:
     """Return the names of all datasets, also of those made by another version of the lab."""
     return [name for name in files.names(storage / _DATASETS) if (storage / _DATASETS / name / DATASET_MARK).exists()]
-
-
-def _spec(folder: Path) -> DatasetSpec | None:
-    try:
-        return msgspec.json.decode((folder / DATASET_MARK).read_bytes(), type=DatasetSpec)
-    except (msgspec.MsgspecError, OSError):
-        return None
 
 
 def remove_dataset(storage: Path, name: str, journal: Journal) -> None:

@@ -56,9 +56,9 @@ class ImageStore:
         # Read only this one: each has the hashes of all its files.
         image = self.read(name) if name in self.names() else None
         if image is None:
-            there = [each.name for each in self.all()]
-            known = f"choose from {', '.join(there)}" if there else "'redolab run recovery' makes one"
-            raise InvalidInput(f"there is no crash image '{name}'", known)
+            names = [each.name for each in self.all()]
+            remedy = f"choose from {', '.join(names)}" if names else "'redolab run recovery' makes one"
+            raise InvalidInput(f"there is no crash image '{name}'", remedy)
         return image
 
     def find(self, spec: CrashSpec) -> CrashImage | None:

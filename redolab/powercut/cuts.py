@@ -69,13 +69,13 @@ def without_cut(recording: Recording, killed: int) -> DrawnCut:
 def sampled_cuts(recording: Recording, began: int, ended: int, count: int, seed: str) -> list[DrawnCut]:
     """Return cuts at random times, without survivors and with half of them in turn, for estimates of shares."""
     draw = random.Random(f"{seed} sampled")
-    found = []
+    cuts = []
     for number in range(count):
         time = draw.randrange(began, ended)
         survivors = (Survivors.NONE, Survivors.RANDOM)[number % 2]
         cut = PowerCut(place=recording.place_at(time), survivors=survivors, seed=draw.randrange(2**32))
-        found.append(DrawnCut(moment=Moment.AT_RANDOM, time=time, cut=cut))
-    return found
+        cuts.append(DrawnCut(moment=Moment.AT_RANDOM, time=time, cut=cut))
+    return cuts
 
 
 def searched_cuts(
@@ -85,14 +85,14 @@ def searched_cuts(
     draw = random.Random(f"{seed} searched")
     places = _Places.within(history, ledger, began, ended)
     kinds = [each for each in (_OF_TORN_WRITES if torn else _ENUMERATED) if places.has(each)]
-    found = []
+    cuts = []
     for number in range(count if kinds else 0):
         moment = kinds[number % len(kinds)]
         survivors = Survivors.TORN if torn else _SURVIVORS[(number // len(kinds)) % len(_SURVIVORS)]
         place, time = places.drawn(moment, draw)
         cut = PowerCut(place=place, survivors=survivors, seed=draw.randrange(2**32))
-        found.append(DrawnCut(moment=moment, time=time, cut=cut))
-    return found
+        cuts.append(DrawnCut(moment=moment, time=time, cut=cut))
+    return cuts
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,11 @@ from redolab.errors import InvalidInput, LabError
 from redolab.machine import files
 from redolab.machine.processes import Command, run
 from redolab.powercut.explaining import Explanation
-from redolab.powercut.ledger import Fault, LedgerVerdict, read_ledger
+from redolab.powercut.ledger import Fault, LedgerVerdict
 from redolab.powercut.recorded import BASE, RECORDING, RecordedLoad
-from redolab.powercut.recording import read_recording
 from redolab.servers.dialects import InstanceRequest
 from redolab.workloads.data import TableCheck
-from redolab.workloads.ledger import NOTES, PARTS, LedgerWorkload
+from redolab.workloads.ledger import NOTES, LedgerWorkload
 
 KEPT_CUT_FORMAT = 1
 _STORY = "cut.json"
@@ -88,13 +87,4 @@ def load_of(kept: KeptCut, folder: Path, room: Path) -> RecordedLoad:
     run(Command(["cp", "--sparse=always", str(folder / BASE), str(room / BASE)]))
     for name in (RECORDING, NOTES):
         run(Command(["cp", "--recursive", str(folder / name), str(room / name)]))
-    return RecordedLoad(
-        folder=room,
-        base=room / BASE,
-        recording=read_recording(room / RECORDING),
-        ledger=read_ledger(room / NOTES, PARTS, kept.workload.defines),
-        file_system=kept.file_system,
-        began=kept.began,
-        ended=kept.ended,
-        killed=kept.killed,
-    )
+    return RecordedLoad.read(room, kept.workload.defines, kept.file_system, kept.began, kept.ended, kept.killed)

@@ -6,7 +6,7 @@ It is the ledger of a bank test, as Jepsen's. A commit without an answer is unkn
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -36,6 +36,11 @@ class Transaction:
     refused: bool = False
     """True if the server reported that it had rolled the transaction back."""
 
+    @property
+    def key(self) -> tuple[int, int]:
+        """Client and number."""
+        return self.client, self.number
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -47,6 +52,11 @@ class Seen:
     client: int
     number: int
     time: int
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Client and number."""
+        return self.client, self.number
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +86,8 @@ class Ledger:
     @property
     def acknowledgements(self) -> list[int]:
         """Return the times of all acknowledgements, of transactions and of statements that define tables, in order."""
-        told = [*(each.acknowledged for each in self.transactions), *(each.acknowledged for each in self.definitions)]
-        return sorted(time for time in told if time is not None)
+        notes: list[Transaction | Definition] = [*self.transactions, *self.definitions]
+        return sorted(each.acknowledged for each in notes if each.acknowledged is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +159,6 @@ class LedgerVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         """Return True if the content is consistent: transactions present are whole, in order, and were sent."""
         return not (self.holes or self.torn or self.wrong or self.money or self.misdefined)
 
-    @property
-    def agrees_with_binary_log(self) -> bool:
-        """Return True if tables and binary log hold the same transactions, or the binary log is off."""
-        return not (self.only_in_tables or self.only_in_binary_log)
-
 
 def faults_of(verdict: LedgerVerdict | None, failed: Sequence[TableCheck]) -> list[Fault]:
     """Return all faults, whatever durability the settings promise.
@@ -165,7 +170,7 @@ def faults_of(verdict: LedgerVerdict | None, failed: Sequence[TableCheck]) -> li
     found = {
         Fault.BROKEN: bool(failed) or not verdict.is_whole,
         Fault.LOST: bool(verdict.lost or verdict.prepared_lost or verdict.definitions_lost),
-        Fault.APART: not verdict.agrees_with_binary_log,
+        Fault.APART: bool(verdict.only_in_tables or verdict.only_in_binary_log),
         Fault.AHEAD: verdict.only_on_replica > 0,
     }
     return [fault for fault, is_there in found.items() if is_there]
@@ -174,9 +179,9 @@ def faults_of(verdict: LedgerVerdict | None, failed: Sequence[TableCheck]) -> li
 def judged(ledger: Ledger, cut: int, found: Found) -> LedgerVerdict:
     """Compare a server recovered after a cut at time `cut` (nanoseconds of CLOCK_MONOTONIC) with the ledger."""
     there = set(found.parts)
-    sent = {(each.client, each.number): each for each in ledger.transactions if each.sent <= cut and not each.refused}
+    sent = {each.key: each for each in ledger.transactions if each.sent <= cut and not each.refused}
     known = [each for each in sent.values() if each.acknowledged is not None and each.acknowledged <= cut]
-    lost = [each for each in known if (each.client, each.number) not in there]
+    lost = [each for each in known if each.key not in there]
     times = [each.acknowledged for each in lost if each.acknowledged is not None]
     present = [sent[key] for key in there if key in sent]
     logged = there if found.logged is None else found.logged
@@ -193,7 +198,7 @@ def judged(ledger: Ledger, cut: int, found: Found) -> LedgerVerdict:
         seen_then_lost=_seen_then_lost(ledger, cut, there),
         only_in_tables=len(there - logged),
         only_in_binary_log=len(logged - there),
-        only_on_replica=sum(each.time <= cut and (each.client, each.number) not in there for each in ledger.replicated),
+        only_on_replica=sum(each.time <= cut and each.key not in there for each in ledger.replicated),
         unknown=len(sent) - len(known),
         defining=any(_is_under_way(each, cut) for each in ledger.definitions),
         definitions_lost=undone or 0,
@@ -244,27 +249,25 @@ def _holes(
     lost: Sequence[Transaction],
     there: set[tuple[int, int]],
 ) -> int:
-    last_of: dict[int, int] = defaultdict(int)
-    for each in present:
-        last_of[each.client] = max(last_of[each.client], each.number)
+    last_of = _last_of_each(each.key for each in present)
     missing = {key for key in sent if key not in there and key[1] < last_of[key[0]]}
     latest = max((each.sent for each in present), default=0)
     # A client that sent after an acknowledgement may have acted on it.
-    missing |= {
-        (each.client, each.number) for each in lost if each.acknowledged is not None and each.acknowledged < latest
-    }
+    missing |= {each.key for each in lost if each.acknowledged is not None and each.acknowledged < latest}
     return len(missing)
 
 
 def _seen_then_lost(ledger: Ledger, cut: int, there: set[tuple[int, int]]) -> int:
-    seen: dict[int, int] = defaultdict(int)
-    for each in ledger.seen:
-        if each.time <= cut:
-            seen[each.client] = max(seen[each.client], each.number)
-    last: dict[int, int] = defaultdict(int)
-    for client, number in there:
-        last[client] = max(last[client], number)
+    seen, last = _last_of_each(each.key for each in ledger.seen if each.time <= cut), _last_of_each(there)
     return sum(number > last[client] for client, number in seen.items())
+
+
+def _last_of_each(keys: Iterable[tuple[int, int]]) -> Mapping[int, int]:
+    """Return client → number of its last transaction among these; 0 for a client without one."""
+    last: dict[int, int] = defaultdict(int)
+    for client, number in keys:
+        last[client] = max(last[client], number)
+    return last
 
 
 def read_ledger(folder: Path, parts: int, defines: Defines = Defines.NOTHING) -> Ledger:
@@ -277,23 +280,23 @@ def read_ledger(folder: Path, parts: int, defines: Defines = Defines.NOTHING) ->
         client = 0 if path.name == REPLICA else int(path.name)
         for line in path.read_text().splitlines():
             try:
-                what, told, time = line.split()
-                match what:
+                kind, subject, time = line.split()
+                match kind:
                     case "R" | "B":
-                        whose, _, number = told.partition(":")
-                        read = seen if what == "R" else replicated
+                        whose, _, number = subject.partition(":")
+                        read = seen if kind == "R" else replicated
                         read.append(Seen(int(whose), int(number), int(time)))
                     case "D" | "E":
-                        _take_definition(what, int(told), int(time), definitions)
+                        _note_definition(kind, int(subject), int(time), definitions)
                     case _:
-                        _take(what, (client, int(told)), int(time), sent)
+                        _note_transaction(kind, (client, int(subject)), int(time), sent)
             except (ValueError, KeyError):
                 raise LabError(f"a note of client {client} cannot be read: '{line}'", "record it again") from None
     return Ledger([*sent.values()], seen, parts, [*definitions.values()], defines, replicated)
 
 
-def _take(what: str, key: tuple[int, int], time: int, sent: dict[tuple[int, int], Transaction]) -> None:
-    match what:
+def _note_transaction(kind: str, key: tuple[int, int], time: int, sent: dict[tuple[int, int], Transaction]) -> None:
+    match kind:
         case "S":
             sent[key] = Transaction(client=key[0], number=key[1], sent=time)
         case "P":
@@ -303,11 +306,11 @@ def _take(what: str, key: tuple[int, int], time: int, sent: dict[tuple[int, int]
         case "F":
             sent[key] = replace(sent[key], refused=True)
         case _:
-            raise ValueError(what)
+            raise ValueError(kind)
 
 
-def _take_definition(what: str, number: int, time: int, definitions: dict[int, Definition]) -> None:
-    if what == "D":
+def _note_definition(kind: str, number: int, time: int, definitions: dict[int, Definition]) -> None:
+    if kind == "D":
         definitions[number] = Definition(number, time)
     else:
         definitions[number] = Definition(number, definitions[number].sent, time)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redolab.clock import now
-from redolab.crash.dataset import make_tables
+from redolab.crash.dataset import copy_dataset, make_tables
 from redolab.disks.attaching import DISKS
 from redolab.disks.disk_model import DiskModel
 from redolab.disks.file_systems import MADE_BY
@@ -17,7 +17,7 @@ from redolab.disks.lab_disk import LabDisk
 from redolab.disks.loop import make_file_system, mounted
 from redolab.disks.profiles import Cache
 from redolab.lab import Lab
-from redolab.machine import copies, files
+from redolab.machine import files
 from redolab.powercut.images import share_blocks
 from redolab.powercut.ledger import Ledger, read_ledger
 from redolab.powercut.recording import Recording, read_recording
@@ -27,9 +27,9 @@ from redolab.progress import Stage
 from redolab.servers.dialects import InstanceRequest
 from redolab.servers.initialise import initialise
 from redolab.servers.install import InstalledServer
-from redolab.servers.instance import DATA, Instance, prepare_folder
+from redolab.servers.instance import DATA, Instance
 from redolab.units import GIB, MIB
-from redolab.workloads.data import Clients
+from redolab.workloads.data import Clients, Defines
 from redolab.workloads.ledger import NOTES, PARTS, LedgerWorkload
 
 CHECKS = {"xfs": ("xfs_repair", "-n"), "ext4": ("e2fsck", "-fn")}
@@ -51,8 +51,6 @@ class RecordedLoad:
     """Results of a recorded load, in a folder on a file system that can share blocks."""
 
     folder: Path
-    base: Path
-    """The disk before the recording: its file system was unmounted cleanly."""
     recording: Recording
     ledger: Ledger
     file_system: str
@@ -62,9 +60,29 @@ class RecordedLoad:
     killed: int
     """Time at which the server was gone, by SIGKILL. Clients received no answers after it."""
 
+    @classmethod
+    def read(
+        cls, folder: Path, defines: Defines, file_system: str, began: int, ended: int, killed: int
+    ) -> RecordedLoad:
+        """Read the recording and the ledger in a folder. Raises `LabError`."""
+        return cls(
+            folder=folder,
+            recording=read_recording(folder / RECORDING),
+            ledger=read_ledger(folder / NOTES, PARTS, defines),
+            file_system=file_system,
+            began=began,
+            ended=ended,
+            killed=killed,
+        )
+
+    @property
+    def base(self) -> Path:
+        """Path of the disk before the recording: its file system was unmounted cleanly."""
+        return self.folder / BASE
+
     @property
     def kept(self) -> Path:
-        """Return the folder of the recording."""
+        """Path of the folder of the recording."""
         return self.folder / RECORDING
 
 
@@ -133,20 +151,12 @@ def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage
                         times = after_load(wanted.window, instance, start)
             model.tell("limits off")
         model.tell("keep")
-    return RecordedLoad(
-        folder=room,
-        base=room / BASE,
-        recording=read_recording(kept),
-        ledger=read_ledger(room / NOTES, PARTS, wanted.workload.defines),
-        file_system=wanted.file_system,
-        began=times.began,
-        ended=times.ended,
-        killed=times.gone,
-    )
+    defines, file_system = wanted.workload.defines, wanted.file_system
+    return RecordedLoad.read(room, defines, file_system, times.began, times.ended, times.gone)
 
 
 def _under_load(lab: Lab, room: Path, wanted: WantedLoad, instance: Instance, stage: Stage) -> WindowTimes:
-    """Have clients at work for a while; where cuts lie in it, kill the server before its clients are stopped."""
+    """Run clients for a while. Where the cuts lie in the load, kill the server before the clients are stopped."""
     with ExitStack() as stack:
         checks = [instance.check_running]
         if wanted.replica:
@@ -174,12 +184,8 @@ def _make_disk(lab: Lab, wanted: WantedLoad, disk: Path, mountpoint: Path) -> No
         return
     dataset = make_tables(lab, wanted.server, wanted.workload, _TABLES_SIZE).folder
     with mounted(disk, mountpoint):
-        prepare_folder(wanted.server, folder)
-        files.remove(folder / DATA)
-        copies.copy_folder(dataset / DATA, folder / DATA)
-        for log_file in wanted.server.dialect.old_log_files:
-            files.remove(folder / DATA / log_file)
-        # Its own log is made by a clean start, which is none of what is recorded.
+        copy_dataset(wanted.server, dataset / DATA, folder)
+        # A clean start makes the server's own redo log. It must not be part of the recording.
         with Instance.start(wanted.server, folder, wanted.request, disk.with_name("first-start.log")) as instance:
             instance.wait_ready()
             instance.shut_down()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from pymysql.constants import ER
 from pymysql.cursors import Cursor
 
 from redolab.crash.records.recovery import Outcome
-from redolab.crash.recovery.checked import CheckedRecovery, Checks, Prepared, recover_checked
+from redolab.crash.recovery.checked import CheckedRecovery, CheckedTask, Checks, Prepared, recover_checked
 from redolab.disks.loop import mounted
 from redolab.disks.place import Place
 from redolab.lab import Lab
@@ -23,8 +23,6 @@ from redolab.powercut.images import disk_image
 from redolab.powercut.ledger import Found, Ledger
 from redolab.powercut.recorded import CHECKS, INSTANCE, RecordedLoad, mount_options
 from redolab.powercut.states import DiskState, History
-from redolab.servers.dialects import InstanceRequest
-from redolab.servers.install import InstalledServer
 from redolab.servers.instance import Instance
 from redolab.workloads.data import DATABASE, LedgerTables, Rows, TableCheck
 from redolab.workloads.ledger import ACCOUNTS, DEFINED, ENTRIES, INSERTED, LedgerWorkload, defined_rows
@@ -40,15 +38,10 @@ _STUCK_AFTER = 15.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StateTask:
-    """A crash state to recover."""
+class StateTask(CheckedTask):
+    """A recovery of a crash state that is to be checked."""
 
-    number: int
     state: DiskState
-    server: InstalledServer
-    request: InstanceRequest
-    log: Path
-    settings: str = ""
     stuck_after: float = _STUCK_AFTER
     checks_file_system: bool = False
     """True if the file system is checked, after its journal is replayed, before the server starts."""
@@ -97,24 +90,20 @@ def recover_states(
             with mounted(file, at, options, direct=False) as device:
                 yield Prepared(at / INSTANCE, Place(name="state", folder=at, device=device))
 
-    def judge(task: StateTask, instance: Instance) -> StateContent:
+    # A cut before any write reached the disk leaves nothing to recover.
+    answering = {Outcome.READY, Outcome.NO_CRASH_RECOVERY}
+    if not recorded.ledger.transactions:
+        # Without tables, the server rightly refuses the lab's first write.
+        answering.add(Outcome.REFUSED)
+
+    def check(task: StateTask, instance: Instance, outcome: Outcome) -> StateContent:
+        if outcome not in answering:
+            return StateContent(outcome, None, said=_last_of(instance))
         content = _content(instance, workload, recorded.ledger)
         return replace(content, failed=(*content.failed, *((damaged[task.number],) if task.number in damaged else ())))
 
-    checks = Checks(
-        prepare=prepare,
-        judge=judge,
-        not_ready=lambda _, instance, outcome: StateContent(outcome, None, said=_last_of(instance)),
-        is_right=lambda content: content.is_sound,
-        # A cut before any write reached the disk leaves nothing to recover.
-        judged_after=frozenset({Outcome.READY, Outcome.NO_CRASH_RECOVERY, *_without_tables(recorded.ledger)}),
-    )
+    checks = Checks(prepare, check, is_right=lambda content: content.is_sound)
     recover_checked(lab, tasks, checks, jobs, done)
-
-
-def _without_tables(ledger: Ledger) -> Collection[Outcome]:
-    """Return the outcomes of a server that is right where there are no tables: it refuses the lab's first write."""
-    return () if ledger.transactions else (Outcome.REFUSED,)
 
 
 def _damage(file: Path, at: Path, file_system: str) -> str:

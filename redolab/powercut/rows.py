@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from redolab.powercut.cut_verdict import CutVerdict
-from redolab.powercut.cuts import Cuts
 from redolab.powercut.explaining import Explanation
 from redolab.powercut.ledger import Fault
 from redolab.report.labels import server_label
+from redolab.runs.loading import load_experiment
 from redolab.runs.store import Run
 
 if TYPE_CHECKING:
@@ -32,32 +30,6 @@ _WORDS = 3
 """Most ranges of lost sectors to list."""
 
 
-class _Recording(msgspec.Struct):
-    server: str
-    trx_commit: int
-    sync_binlog: int | None
-    variation: str
-    recording: int
-
-
-class _Step(msgspec.Struct):
-    kind: Cuts
-
-
-class _Planned(msgspec.Struct):
-    step: _Step
-
-
-class _Plan(msgspec.Struct):
-    groups: tuple[_Recording, ...]
-    steps: tuple[_Planned, ...]
-
-
-class _Trial(msgspec.Struct):
-    version: str
-    verdicts: tuple[CutVerdict, ...]
-
-
 def power_cuts(runs: Sequence[Run]) -> polars.DataFrame:
     """Return a row for each crash state, in the order of measuring.
 
@@ -68,11 +40,11 @@ def power_cuts(runs: Sequence[Run]) -> polars.DataFrame:
     """
     import polars as pl
 
+    durability: Any = load_experiment("durability")
     rows: list[dict[str, object]] = []
     for run in runs:
-        plan = run.plan(_Plan)
-        for record in run.trials(_Trial):
-            group, trial = plan.groups[record.group], record.trial
+        for result in durability.results(run):
+            group, trial = result.group, result.trial
             of_trial: dict[str, object] = {
                 "run": run.name,
                 "server": group.server,
@@ -82,7 +54,7 @@ def power_cuts(runs: Sequence[Run]) -> polars.DataFrame:
                 "binlog": "off" if group.sync_binlog is None else f"sync_binlog={group.sync_binlog}",
                 "variation": group.variation,
                 "recording": f"{run.name} {group.recording}",
-                "cuts": str(plan.steps[record.position].step.kind),
+                "cuts": str(result.step.cuts),
             }
             rows += [{**of_trial, **_state(state)} for state in trial.verdicts]
     # A column without any value would otherwise have no type.

@@ -105,9 +105,9 @@ class History:
         if not self._cache.volatile:
             return answered
         flushes = recording.flushes[~recording.failed[recording.flushes]]
-        asked, held = recording.asked[flushes], recording.answered[flushes]
+        asked, carried_out = recording.asked[flushes], recording.answered[flushes]
         # Among the flushes that came after the answer, the first one answered.
-        earliest = np.minimum.accumulate(held[::-1])[::-1] if len(held) else held
+        earliest = np.minimum.accumulate(carried_out[::-1])[::-1]
         after = np.searchsorted(asked, answered - 1, side="right")
         never = np.iinfo(np.int64).max
         if not self._obeys:

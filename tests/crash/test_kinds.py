@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from redolab.crash.dataset import make_dataset
-from redolab.crash.kinds import crash_kind
-from redolab.crash.kinds.crashed_files import copy_crashed_files
+from redolab.crash.dataset import copy_dataset, make_dataset
+from redolab.crash.kinds.contract import copy_crashed_files
 from redolab.crash.kinds.freeze import Freeze
 from redolab.crash.records.recovery import Outcome, RecoveryTrial
 from redolab.disks.place import own_place
-from redolab.errors import InvalidInput
 from redolab.lab import Lab
 from redolab.machine import files, processes
 from redolab.results.crashes import crashes_of
@@ -24,32 +22,26 @@ from redolab.units import MIB
 from redolab.workloads.catalogue import workload_catalogue
 from redolab.workloads.data import Clients
 from tests.command import UNCHECKED, nothing_is_left, redolab
-from tests.small_crash import WORKLOAD, copy_dataset, small_dataset
+from tests.small_crash import WORKLOAD, small_dataset
 from tests.thorough import mostly_thorough
-
-
-def test_a_kind_that_is_not_there_is_refused_with_those_that_are() -> None:
-    with pytest.raises(InvalidInput, match="kill, freeze"):
-        crash_kind("trip-over-the-cable")
 
 
 @pytest.mark.parametrize("name", ["mariadb-10.11", "mysql-9"])
 def test_a_freeze_copies_what_a_kill_at_the_same_moment_leaves(name: str, lab: Lab, home: Path) -> None:
     server, workload = lab.server(name), workload_catalogue().get(WORKLOAD)
-    dataset = make_dataset(lab, home, server, workload, small_dataset(server, workload))
+    dataset = make_dataset(lab, server, workload, small_dataset(server, workload))
     folder, copied = home / "instances/struck", home / "instances/copied"
     request = InstanceRequest(purpose=Purpose.FILL, log_size=32 * MIB, buffer_pool=128 * MIB)
     place = own_place(home)
     with lab.journal.making(folder, "the instance of a test"), lab.journal.making(copied, "the copy of a test"):
         prepare_folder(server, copied)
-        copy_dataset(server, dataset, folder)
+        copy_dataset(server, dataset.folder / DATA, folder)
         with Instance.start(server, folder, request, folder / "error.log") as instance:
             instance.wait_ready()
             clients = Clients(connections=4)
             with workload.run(lab.tools, instance, dataset.spec.data, clients, folder / "workload.log"):
                 time.sleep(2)
-                freeze = Freeze()
-                freeze.strike(instance, place)
+                Freeze().strike(instance, place)
                 assert instance.pid is not None
                 frozen = processes.identity(instance.pid)
                 assert frozen is not None

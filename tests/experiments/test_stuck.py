@@ -42,12 +42,10 @@ def run() -> Iterator[Run]:
         made = RunStore().get("latest")
         if any(record.trial.outcome is Outcome.STUCK for record in made.trials(RecoveryTrial)):
             break
-        said = done.stdout
         RunStore().remove(made)
     else:
-        pytest.fail(f"none of {_CRASHES} crashes left a log on which the server got stuck: {said}")
-    (made.folder / "said").write_text(done.stdout)
-    (made.folder / "status").write_text(str(done.returncode))
+        pytest.fail(f"none of {_CRASHES} crashes left a log on which the server got stuck: {done.stdout}")
+    assert done.returncode == 3, done.stdout
     yield made
     RunStore().remove(made)
     for name in set(images.names()) - set(before):
@@ -56,8 +54,6 @@ def run() -> Iterator[Run]:
 
 @pytest.mark.thorough
 def test_it_is_a_finding_and_the_next_recoveries_are_measured(run: Run) -> None:
-    said = (run.folder / "said").read_text()
-    assert (run.folder / "status").read_text() == "3", said
     assert run.record().state is RunState.COMPLETE
     trials = [record.trial for record in run.trials(RecoveryTrial)]
     assert len(trials) == 4
@@ -69,7 +65,6 @@ def test_it_is_a_finding_and_the_next_recoveries_are_measured(run: Run) -> None:
     after = [trial for trial in trials[min(stuck) :] if trial.outcome is Outcome.READY]
     assert after
     assert all(check.passed for check in checks(run))
-    assert "STUCK at " in said
     assert nothing_is_left()
 
 
@@ -86,7 +81,6 @@ def test_its_trial_says_where_progress_ended_and_what_the_server_did_meanwhile(r
     assert "Difficult to find free blocks" in end.repeated[0].text
     assert end.repeated[0].times > 100
     (finding,) = record.findings
-    assert "no progress for" in finding.what
     for path in finding.evidence:
         assert (run.folder / path).stat().st_size > 0
 
@@ -95,9 +89,10 @@ def test_its_trial_says_where_progress_ended_and_what_the_server_did_meanwhile(r
 def test_its_evidence_repeats_it_without_the_lab(run: Run) -> None:
     script = next((run.folder / "evidence").glob("*/repeat.sh"))
     assert os.access(script, os.X_OK)
-    assert "innodb_read_io_threads = 2  # asked for" in (script.parent / "my.cnf").read_text()
-    image = next(iter({record.trial.image for record in run.trials(RecoveryTrial)}))
+    options = (line.partition("#")[0] for line in (script.parent / "my.cnf").read_text().splitlines())
+    assert STUCK in [option.replace(" ", "") for option in options]
     images = ImageStore(native_folder(PROJECT.lab))
-    assert str(images.data(images.get(image))) in script.read_text()
+    image = images.get(run.trials(RecoveryTrial)[0].trial.image)
+    assert str(images.data(image)) in script.read_text()
     # What it starts from is as the kill left it, whatever was tried on copies.
-    assert files.hash_folder(images.data(images.get(image))) == images.get(image).hashes
+    assert files.hash_folder(images.data(image)) == image.hashes

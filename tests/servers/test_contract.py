@@ -14,7 +14,7 @@ import pytest
 from experiments.recovery.report import configurations, recoveries_table
 from experiments.settings.changes import SETTINGS, changes
 from experiments.settings.experiment import Factors
-from redolab.crash.dataset import make_dataset
+from redolab.crash.dataset import copy_dataset, make_dataset
 from redolab.crash.image_store import ImageStore
 from redolab.crash.records.crash import FILL_LOG
 from redolab.crash.records.recovery import Outcome, RecoveryTrial
@@ -33,12 +33,12 @@ from redolab.results.recoveries import Recovery
 from redolab.runs.schema import Ruling, TrialRecord
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import SLOW_LOG, Dialect, InstanceRequest, Purpose, Setting
-from redolab.servers.instance import Instance
+from redolab.servers.instance import DATA, Instance
 from redolab.units import MIB
 from redolab.workloads.catalogue import workload_catalogue
 from redolab.workloads.data import SysbenchTables
 from tests.examples import keyed
-from tests.small_crash import WORKLOAD, copy_dataset, small_crash, small_dataset
+from tests.small_crash import WORKLOAD, small_crash, small_dataset
 from tests.thorough import mostly_thorough
 
 
@@ -62,7 +62,7 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
     # Of its series: a suite moves on from the very version that is expected.
     assert server.version.startswith(name.partition("-")[2])
 
-    image = small_crash(lab, home, server)
+    image = small_crash(lab, server)
     # The dataset was shut down cleanly, so that the server that was filled had nothing to recover. (5.5, given new log
     # files, says that it was not, and finds nothing.)
     assert [start for start in timelines(read_log(images.folder(image.name) / FILL_LOG)) if start.batches] == []
@@ -168,7 +168,7 @@ def test_a_server_as_in_production_is_reached_over_tcp_by_those_alone_who_join_i
     name: str, lab: Lab, home: Path, tmp_path: Path
 ) -> None:
     server, workload = lab.server(name), workload_catalogue().get(WORKLOAD)
-    dataset = make_dataset(lab, home, server, workload, small_dataset(server, workload))
+    dataset = make_dataset(lab, server, workload, small_dataset(server, workload))
     folder = home / "instances/production"
     request = InstanceRequest(
         purpose=Purpose.PRODUCTION,
@@ -184,7 +184,7 @@ def test_a_server_as_in_production_is_reached_over_tcp_by_those_alone_who_join_i
         steps = server.dialect.resizing(request.log_size).steps
         moved = [log for log in ("ib_logfile0", "ib_logfile1") if any(log in step for step in steps)]
         assert moved == list(server.dialect.old_log_files)
-        copy_dataset(server, dataset, folder)
+        copy_dataset(server, dataset.folder / DATA, folder)
         with Instance.start(server, folder, request, tmp_path / "error.log") as instance:
             instance.wait_ready(120)
             address = instance.open_to_network()

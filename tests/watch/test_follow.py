@@ -51,7 +51,7 @@ def recorded(server: str, longer_than: float = 0.0) -> Replay:
 def test_a_recovery_without_a_log(name: str, lab: Lab, home: Path, tmp_path: Path) -> None:
     """By its process alone: how much redo there is, to the byte, that it is read, and that the server takes connections."""
     server, images = lab.server(name), ImageStore(home)
-    image = small_crash(lab, home, server)
+    image = small_crash(lab, server)
     folder = tmp_path / "i"
     prepare_folder(server, folder)
     copies.copy_folder(images.data(image), folder / DATA)

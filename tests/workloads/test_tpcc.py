@@ -11,7 +11,7 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from redolab.crash.dataset import make_dataset
+from redolab.crash.dataset import copy_dataset, make_dataset
 from redolab.crash.dataset_store import remove_dataset
 from redolab.crash.image_store import ImageStore
 from redolab.crash.records.dataset import DatasetSpec
@@ -30,7 +30,6 @@ from redolab.workloads.tpcc.checking import check_recovered
 from redolab.workloads.tpcc.conditions import NONE_VIOLATED, check_conditions, conditions
 from redolab.workloads.tpcc.tables import BYTES_PER_WAREHOUSE, TpccTables
 from tests.command import UNCHECKED, nothing_is_left, redolab, signal_at
-from tests.small_crash import copy_dataset
 
 ONE = ("--workload", "tpcc", "--warehouses", "1", "--log-size", "64M", "--open-transaction", "5000", *UNCHECKED)
 CRASH = ("run", "recovery", *ONE, "--pool", "192M", "--repeat", "1", "--warmup", "10s", "--connections", "4")
@@ -90,7 +89,7 @@ def test_loading_goes_on_after_connections_are_lost_and_all_conditions_hold(
     breaker.start()
     try:
         # It is kept only if every row is there and every condition holds.
-        dataset = make_dataset(lab, home, mariadb, workload, wanted)
+        dataset = make_dataset(lab, mariadb, workload, wanted)
     finally:
         breaker.over.set()
         breaker.join()
@@ -104,10 +103,10 @@ def loaded(lab: Lab, home: Path, mariadb: InstalledServer, tmp_path: Path) -> It
     """A server on a copy of one loaded warehouse."""
     workload, wanted = workload_catalogue().get("tpcc"), spec(mariadb, 100)
     workload.require(lab)
-    dataset = make_dataset(lab, home, mariadb, workload, wanted)
+    dataset = make_dataset(lab, mariadb, workload, wanted)
     folder = home / "instances/tpcc"
     with lab.journal.making(folder, "the instance of a test"):
-        copy_dataset(mariadb, dataset, folder)
+        copy_dataset(mariadb, dataset.folder / DATA, folder)
         request = InstanceRequest(purpose=Purpose.PRODUCTION, log_size=64 * MIB, buffer_pool=256 * MIB)
         with Instance.start(mariadb, folder, request, tmp_path / "error.log") as instance:
             instance.wait_ready(120)

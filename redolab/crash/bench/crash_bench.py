@@ -10,16 +10,15 @@ from typing_extensions import override
 
 from redolab.crash.bench.crash_needs import crash_needs
 from redolab.crash.bench.crash_plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
-from redolab.crash.bench.crash_story import keep_story
 from redolab.crash.bench.disk_checks import record_disks
 from redolab.crash.bench.judging import judge_positions, next_turn, unjudged
-from redolab.crash.bench.recording import recorder
+from redolab.crash.bench.recording import keep_story, recorder
 from redolab.crash.bench.shared_loads import SharedLoads
 from redolab.crash.bench.trying import try_settings
 from redolab.crash.crash import CrashLoad, WantedState, crash_images
 from redolab.crash.dataset_store import find_dataset, remove_dataset
 from redolab.crash.image_store import ImageStore, check_format
-from redolab.crash.kinds import crash_kind
+from redolab.crash.kinds import KINDS
 from redolab.crash.records.crash import CrashImage
 from redolab.crash.records.dataset import DatasetSpec
 from redolab.crash.records.recovery import RecoveryTrial
@@ -63,7 +62,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
         wanted = {self.plan.steps[position].step.storage for position in positions}
         check_possible({name: profile for name, profile in profiles.items() if name in wanted})
         for crash in [self.plan.groups[group] for group in groups]:
-            if crash.image is None and crash_kind(crash.spec.crash).cuts_power:
+            if crash.image is None and KINDS[crash.spec.crash].cuts_power:
                 check_can_be_cut(crash.spec.storage, profiles.get(crash.spec.storage))
             if crash.image is not None:
                 dialect = server_catalogue().get(crash.server).dialect()
@@ -86,7 +85,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
     @contextmanager
     @override
     def opened(self, run: Run) -> Iterator[None]:
-        """Have the storages while in it: each is attached when it is first wanted, and gone at the end."""
+        """Provide the storages during the block: each is made when it is first needed, and removed at the end."""
         with ExitStack() as stack:
             stack.callback(self._remove_datasets)
             stack.callback(self._remove_unused, run)
@@ -109,10 +108,10 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
 
     @override
     def make(self, group: int, run: Run) -> str:
-        crash, home = self.plan.groups[group], self.lab.home
+        crash = self.plan.groups[group]
         if crash.image is not None:
             raise LabError(f"the crash image {crash.image} was removed", "'redolab images' lists those there are")
-        had_dataset = find_dataset(home, crash.spec.dataset) is not None
+        had_dataset = find_dataset(self.lab.home, crash.spec.dataset) is not None
         server, workload = self._server(crash), workload_catalogue().get(crash.spec.workload)
         workload.require(self.lab)
         groups = [each for each in self._loads.together_with(group) if each == group or not self._was_made(each, run)]
@@ -126,7 +125,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
                 sample_every=self.plan.conditions.sample_every,
                 failed=run.folder / "failed",
             )
-            with closing(crash_images(self.lab, home, load, self._storages.attached)) as images:
+            with closing(crash_images(self.lab, load, self._storages)) as images:
                 for image in images:
                     self._made(image, groups, run)
         finally:
@@ -139,7 +138,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
         return self._loads.image_of(group)
 
     def _made(self, image: CrashImage, groups: Sequence[int], run: Run) -> None:
-        """Take note of an image of a load that makes those of these groups, so that nothing of it is lost from now on."""
+        """Record an image of a load that makes the images of these groups: from now on an interrupt loses nothing of it."""
         (of_group,) = [each for each in groups if self.plan.groups[each].spec == image.spec]
         self._loads.note_made(of_group, image.name)
         keep_story(self._images, image, run)
@@ -164,7 +163,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
         spec = self.plan.groups[group].spec
         moments = spec.kill.moment
         drawn = None if moments is None else moments.drawn(random.Random(f"{self.plan.seed} {group}"))
-        return WantedState(spec=spec, moment=drawn, called_besides=self._number(group))
+        return WantedState(spec=spec, moment=drawn, name_suffix=self._name_suffix(group))
 
     def _remove_unused(self, run: Run) -> None:
         """Remove the images that no group came to use, where nothing is to be kept."""
@@ -172,12 +171,12 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
             self.remove(name, run)
 
     def _remove_datasets(self, still_needed: Sequence[DatasetSpec] = ()) -> None:
-        """Remove what was loaded for this run alone, but for what is still needed."""
+        """Remove the datasets that were loaded for this run alone, except those that are still needed."""
         for dataset in [each for each in self._loaded if each not in still_needed]:
             remove_dataset(self.lab.home, dataset.key, self.lab.journal)
             self._loaded.remove(dataset)
 
-    def _number(self, group: int) -> str:
+    def _name_suffix(self, group: int) -> str:
         """Return the end of an image's name that is the group's own: other machines may make others in the same second."""
         return f"-{group + 1}" if len(self.plan.groups) > 1 else ""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from redolab.crash.bench.checks import SMALLER
 from redolab.crash.bench.crash_plan import CrashPlan
 from redolab.crash.bench.shared_loads import SharedLoads
-from redolab.crash.kinds import crash_kind
+from redolab.crash.kinds import KINDS
 from redolab.crash.records.crash import CrashSpec
 from redolab.disks.fio import FILES_SIZE
 from redolab.disks.profiles import FolderStorage, ModelledDisk, TmpfsStorage
@@ -45,7 +45,7 @@ def crash_needs(
             if with_copy > memory:
                 memory = with_copy
                 memory_for = f"{name} with a copy of the crash image beside a buffer pool ({format_size(memory)})"
-    cut = any(crash_kind(plan.groups[group].spec.crash).cuts_power for group in missing)
+    cut = any(KINDS[plan.groups[group].spec.crash].cuts_power for group in missing)
     if cut or any(isinstance(profile, ModelledDisk) for profile in profiles.values()):
         at_once = images if plan.mixes_groups else [max(images)]
         disk[disks] = sum(sizes.lab_disk(image) for image in at_once) + fio
@@ -72,7 +72,7 @@ def _remarks(plan: CrashPlan, home: Path) -> tuple[str, ...]:
 
 
 def _home_needs(plan: CrashPlan, loads: SharedLoads, copy: int, missing: Sequence[int]) -> int:
-    """Return bytes on the lab's own storage: what is made, all of it where it is kept, and one copy at a time."""
+    """Return bytes on the lab's own storage: datasets and images, all of them if they are kept, and one copy at a time."""
     missing = [group for group in plan.groups_of(range(len(plan.steps))) if group in missing]
     specs = [plan.groups[group].spec for group in missing]
     making = [

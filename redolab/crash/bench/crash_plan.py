@@ -25,19 +25,18 @@ class PlannedCrash(PlannedGroup, frozen=True, kw_only=True):
 
     @override
     def described(self) -> Mapping[str, str]:
-        number = {"crash": str(self.spec.number)} if self.spec.number > 1 else {}
-        kind = {"kind": self.spec.crash} if self.spec.crash != KILL else {}
-        filled_to = self.spec.kill.filled_to()
-        return {
+        lasts, spec = self._lasts(), self.spec
+        cells = {
             "server": self.server,
-            "log": format_size(self.spec.instance.log_size),
-            "dataset": format_size(self.spec.dataset.size),
-            **({"load": f"{lasts}, {self.spec.storage}"} if (lasts := self._lasts()) else {}),
-            **({"filled to": filled_to} if filled_to else {}),
-            **({"binary log": str(end)} if (end := self.spec.binary_log_end) else {}),
-            **kind,
-            **number,
+            "log": format_size(spec.instance.log_size),
+            "dataset": format_size(spec.dataset.size),
+            "load": f"{lasts}, {spec.storage}" if lasts else "",
+            "filled to": spec.kill.filled_to(),
+            "binary log": str(spec.binary_log_end or ""),
+            "kind": spec.crash if spec.crash != KILL else "",
+            "crash": str(spec.number) if spec.number > 1 else "",
         }
+        return {name: text for name, text in cells.items() if text}
 
     @override
     def cost_keys(self) -> Sequence[str]:
@@ -67,8 +66,8 @@ class PlannedRecovery(PlannedStep, frozen=True, kw_only=True):
 
     @override
     def described(self) -> Mapping[str, str]:
-        asked = {"settings": self.settings} if self.settings else {}
-        return {"storage": self.storage, "pool": format_size(self.pool), **asked}
+        settings = {"settings": self.settings} if self.settings else {}
+        return {"storage": self.storage, "pool": format_size(self.pool), **settings}
 
     @override
     def cost_keys(self, group: Sequence[str]) -> Sequence[str]:

@@ -70,7 +70,7 @@ def crashed(
     wanted: WantedCrash,
     before_crash: Callable[[Instance], None] | None = None,
 ) -> Iterator[CrashImage]:
-    """Crash a server under load, and have its crash image during the block. Its dataset stays for later runs.
+    """Crash a server under load, and provide its crash image during the block. Its dataset stays for later runs.
 
     `before_crash` is called with the server under load when its crash is due. Raises `LabError`.
     """
@@ -80,7 +80,7 @@ def crashed(
     load = CrashLoad(
         server=server, workload=workload, wanted=[state], failed=run.folder / "failed", before_crash=before_crash
     )
-    (image,) = crash_images(lab, lab.home, load)
+    (image,) = crash_images(lab, load)
     with lab.journal.temporary(ImageStore(lab.home).folder(image.name), f"the crash image {image.name} of {run.name}"):
         yield image
 
@@ -96,7 +96,7 @@ def recovered(
     settings: str = "",
     place: Place | None = None,
 ) -> Iterator[RecoveredServer]:
-    """Recover a copy of a crash image, cold, and have the server during the block, which begins when it is ready.
+    """Recover a copy of a crash image, cold, and provide the server during the block, which begins when it is ready.
 
     `pool`: bytes of its buffer pool; None: as under load. `settings`: as `SETTINGS=` takes them. `place`: attached
     storage for the copy; None: the lab's own. Raises `LabError`.

@@ -51,14 +51,14 @@ def crash_factor() -> Any:
 
 
 def kind_of_crash(text: str) -> str:
-    """Return the kind of crash of that name. Raises `InvalidInput`."""
+    """Return the name of a kind of crash. Raises `InvalidInput`."""
     from redolab.crash.kinds import KINDS
 
     return one_of("kind of crash", lambda: list(KINDS))(text)
 
 
 def _ending_crash(text: str) -> str:
-    """Return the kind of crash of that name, if it ends the load. Raises `InvalidInput`."""
+    """Return the name of a kind of crash that ends the load. Raises `InvalidInput`."""
     from redolab.crash.kinds import KINDS
 
     return one_of("kind of crash", lambda: [name for name, kind in KINDS.items() if not kind.goes_on])(text)

@@ -1,22 +1,20 @@
-"""Repeated recoveries of a run's images for consistency checks: check results are added, nothing is timed."""
+"""Repeated recoveries of a run's images, which add check results and time nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from redolab.crash.bench.crash_plan import CrashPlan
-from redolab.crash.bench.findings import bad_verdict
+from redolab.crash.bench.recording import evidence_of, keep_judgement
 from redolab.crash.image_store import ImageStore, check_format
-from redolab.crash.records.crash import CrashImage
 from redolab.crash.records.recovery import Outcome, RecoveryTrial
 from redolab.crash.records.verdict import Judgement
 from redolab.crash.recovery.checked import CheckedRecovery, ImageTask, checks_of_images, recover_checked
 from redolab.crash.recovery.evidence import keep_data
-from redolab.crash.recovery.task import RecoveryTask
+from redolab.crash.recovery.task import recovery_request
 from redolab.disks.place import own_place
 from redolab.lab import Lab
-from redolab.runs.schema import Finding, Ruling, VerdictRecord
+from redolab.runs.schema import Ruling
 from redolab.runs.store import Run
 from redolab.servers.dialects import other_than_expected
 from redolab.servers.instance import DATA
@@ -55,7 +53,6 @@ def judge_positions(lab: Lab, run: Run, plan: CrashPlan, positions: Sequence[int
     Raises `LabError`.
     """
     images, groups = ImageStore(lab.home), run.groups()
-    session = len(run.record().sessions) - 1
     versions = {each.position: each.trial.version for each in run.trials(RecoveryTrial)}
     tasks: list[ImageTask] = []
     gone: dict[str, None] = {}
@@ -76,47 +73,27 @@ def judge_positions(lab: Lab, run: Run, plan: CrashPlan, positions: Sequence[int
             )
             continue
         turns[name] = turns.get(name, next_turn(run, name) - 1) + 1
-        recovery = RecoveryTask(
-            image=image,
-            server=server,
-            pool=planned.step.pool,
-            repeat=planned.repeat,
-            stuck_after=plan.conditions.stuck_after,
-            settings=planned.step.settings,
-            turn=turns[name],
-        )
-        check_format(image, recovery.server.name, recovery.server.dialect)
-        tasks.append(ImageTask(position, recovery, run.log(f"{position + 1:03}-judged")))
-
-    def done(checked: CheckedRecovery[ImageTask, Judgement]) -> None:
-        position, image = checked.task.number, checked.task.recovery.image
-        group = plan.steps[position].group
-        evidence = run.folder / "evidence" / checked.task.log.stem
-        finding = _finding(run, image, checked, evidence)
-        run.add_verdict(
-            VerdictRecord(
-                position=position,
-                group=group,
-                attempt=groups[group].attempt,
-                session=session,
-                findings=() if finding is None else (finding,),
-                verdict=checked.verdict,
+        check_format(image, server.name, server.dialect)
+        tasks.append(
+            ImageTask(
+                number=position,
+                server=server,
+                request=recovery_request(image, planned.step.pool, planned.step.settings),
+                log=run.log(f"{position + 1:03}-judged"),
+                settings=planned.step.settings,
+                stuck_after=plan.conditions.stuck_after,
+                image=image,
+                turn=turns[name],
             )
         )
-        if finding is not None:
-            lab.progress.note(f"FINDING: {finding.what}")
-            keep_data(lab, checked.folder / DATA, evidence / DATA)
+
+    def done(checked: CheckedRecovery[ImageTask, Judgement]) -> None:
+        task = checked.task
+        group = plan.steps[task.number].group
+        keep_judgement(run, lab.progress, task.number, group, task.log, task.image.name, checked.verdict)
+        if checked.verdict.ruling is Ruling.WRONG:
+            keep_data(lab, checked.folder / DATA, evidence_of(run, task.log) / DATA)
 
     if tasks:
         recover_checked(lab, tasks, checks_of_images(lab, images, own_place(lab.home)), jobs, done)
     return list(gone)
-
-
-def _finding(
-    run: Run, image: CrashImage, checked: CheckedRecovery[ImageTask, Judgement], evidence: Path
-) -> Finding | None:
-    what = bad_verdict(image.name, checked.verdict)
-    if what is None:
-        return None
-    kept = (checked.task.log, evidence)
-    return Finding(what=what, evidence=tuple(str(path.relative_to(run.folder)) for path in kept))

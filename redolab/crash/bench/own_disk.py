@@ -61,8 +61,8 @@ def disk_needs(lab: Lab, profiles: Mapping[str, StorageProfile], size: int) -> d
     for profile in profiles.values():
         under = lab.folder / profile.path if isinstance(profile, FolderStorage) else lab.home
         # fio's files are there while the disk model's own latency is measured.
-        beside = FILES_SIZE if isinstance(profile, ModelledDisk) else 0
-        found[under] = max(found.get(under, 0), size + beside)
+        fio_files = FILES_SIZE if isinstance(profile, ModelledDisk) else 0
+        found[under] = max(found.get(under, 0), size + fio_files)
     return found
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from redolab.crash.bench.checks import check_memory
 from redolab.crash.bench.crash_plan import PlannedCrash, PlannedRecovery
-from redolab.crash.kinds import crash_kind
+from redolab.crash.kinds import KINDS
 from redolab.crash.records.crash import CrashSpec
 from redolab.crash.wanted import WantedCrash, crash_spec
 from redolab.lab import Lab
@@ -52,7 +52,7 @@ def shares_load(spec: CrashSpec) -> bool:
 
     At one checkpoint age, one after the other, they would be the same crash many times.
     """
-    return spec.kill.moment is not None and crash_kind(spec.crash).goes_on
+    return spec.kill.moment is not None and KINDS[spec.crash].goes_on
 
 
 def usual_pools(spec: CrashSpec) -> tuple[int, ...]:

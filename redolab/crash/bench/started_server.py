@@ -10,10 +10,10 @@ from pathlib import Path
 
 from pymysql.connections import Connection
 
+from redolab.crash.dataset import copy_dataset
 from redolab.crash.dataset_store import Dataset
 from redolab.errors import LabError
 from redolab.lab import Lab
-from redolab.machine import copies, files
 from redolab.runs.store import Run
 from redolab.servers.dialects import InstanceRequest
 from redolab.servers.initialise import initialise
@@ -122,9 +122,7 @@ def server_on_dataset(
 ) -> Iterator[StartedServer]:
     """Run a server on a copy of a dataset during the block. Its error log is the run's. Raises `LabError`."""
     with lab.progress.stage(f"copying the tables ({format_size(dataset.size)})", "copy"):
-        copies.copy_folder(dataset.folder / DATA, folder / DATA, durable=False)
-        for log_file in server.dialect.old_log_files:
-            files.remove(folder / DATA / log_file)
+        copy_dataset(server, dataset.folder / DATA, folder, durable=False)
     with lab.progress.stage(f"starting {folder.name}", "start"):
         instance = Instance.start(server, folder, request, run.log(folder.name))
     with _taking_statements(run, instance) as started:

@@ -49,7 +49,7 @@ def try_settings(lab: Lab, plan: CrashPlan, positions: Sequence[int]) -> None:
 
 def _requests(plan: CrashPlan, positions: Sequence[int]) -> dict[str, list[InstanceRequest]]:
     """Return server → small instances with the requested settings, each set once."""
-    asked: dict[str, dict[str, InstanceRequest]] = {}
+    requests: dict[str, dict[str, InstanceRequest]] = {}
     for position in positions:
         planned = plan.steps[position]
         crash = plan.groups[planned.group]
@@ -63,8 +63,8 @@ def _requests(plan: CrashPlan, positions: Sequence[int]) -> dict[str, list[Insta
         recovery = replace(load, purpose=Purpose.RECOVER, overrides=settings_from(planned.step.settings))
         for request in (recovery, load) if crash.image is None else (recovery,):
             if request.overrides:
-                asked.setdefault(crash.server, {}).setdefault(_in_words(request), request)
-    return {server: list(requests.values()) for server, requests in asked.items()}
+                requests.setdefault(crash.server, {}).setdefault(_in_words(request), request)
+    return {server: list(of_server.values()) for server, of_server in requests.items()}
 
 
 def _in_words(request: InstanceRequest) -> str:
@@ -82,7 +82,7 @@ def _try(server: InstalledServer, whole: Path, folder: Path, request: InstanceRe
         except ServerFailed as error:
             if instance.status is None:
                 raise
-            said = what_was_refused(instance.log, request.overrides)
+            message = what_was_refused(instance.log, request.overrides)
             raise InvalidInput(
-                f"{server.name} does not take {_in_words(request)}: {said}", "give it settings of its version"
+                f"{server.name} does not take {_in_words(request)}: {message}", "give it settings of its version"
             ) from error

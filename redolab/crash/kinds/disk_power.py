@@ -11,8 +11,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from redolab.clock import Instant, now
-from redolab.crash.kinds.contract import CrashKind
-from redolab.crash.kinds.crashed_files import copy_crashed_files
+from redolab.crash.kinds.contract import CrashKind, copy_crashed_files
 from redolab.disks.lab_disk import ModelledPlace
 from redolab.disks.loop import mounted
 from redolab.disks.place import Place
@@ -30,37 +29,28 @@ class DiskPower(CrashKind):
     goes_on = False
     cuts_power = True
 
-    def __init__(self) -> None:
-        self._folder: Path | None = None
-
     @override
     def strike(self, instance: Instance, place: Place) -> Instant:
         """Stop the server first, so that it meets no error of its disk, then cut the power."""
         assert isinstance(place, ModelledPlace)
-        self._folder = instance.folder
         moment = instance.freeze()
         place.model.tell("cut")
         instance.kill()
         return moment
 
     @override
-    def collect(self, place: Place, home: Path) -> float:
+    def collect(self, instance: Instance, place: Place, home: Path) -> float:
         """Mount the disk without the model; its file system replays its journal. Copy the server's files."""
         assert isinstance(place, ModelledPlace)
-        assert self._folder is not None
         mounts.unmount(place.folder)
         began = now().monotonic
         after = place.folder.with_name(_AFTER)
         with mounted(place.disk_file, after):
             replayed = now().monotonic - began
-            folder = after / self._folder.relative_to(place.folder)
+            folder = after / instance.folder.relative_to(place.folder)
             if not folder.is_dir():
                 raise LabError(
                     "the power cut took the server's folder with it", "strike later: nothing of it had been flushed yet"
                 )
             copy_crashed_files(folder, home)
         return replayed
-
-    @override
-    def go_on(self) -> None:
-        """Leave the load ended: the crash stopped it for good."""

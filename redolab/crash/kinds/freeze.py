@@ -11,8 +11,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from redolab.clock import Instant
-from redolab.crash.kinds.contract import CrashKind
-from redolab.crash.kinds.crashed_files import copy_crashed_files
+from redolab.crash.kinds.contract import CrashKind, copy_crashed_files
 from redolab.disks.place import Place
 from redolab.errors import LabError
 from redolab.servers.instance import Instance
@@ -28,13 +27,9 @@ class Freeze(CrashKind):
     goes_on = True
     cuts_power = False
 
-    def __init__(self) -> None:
-        self._instance: Instance | None = None
-
     @override
     def strike(self, instance: Instance, place: Place) -> Instant:
         """Stop the server with SIGSTOP until its files are collected."""
-        self._instance = instance
         moment = instance.freeze()
         try:
             # The kernel carries out requests that it already has, although the server is stopped.
@@ -49,12 +44,6 @@ class Freeze(CrashKind):
         return moment
 
     @override
-    def collect(self, place: Place, home: Path) -> None:
-        assert self._instance is not None
+    def collect(self, instance: Instance, place: Place, home: Path) -> None:
         with place.unlimited():
-            copy_crashed_files(self._instance.folder, home)
-
-    @override
-    def go_on(self) -> None:
-        assert self._instance is not None
-        self._instance.thaw()
+            copy_crashed_files(instance.folder, home)

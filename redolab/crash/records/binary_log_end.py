@@ -23,16 +23,16 @@ _AS_IN = "as in small:256M, whole:1G, cut:1000000 or files:10000"
 
 
 class EndKind(StrEnum):
-    """Kind of what stands at the end."""
+    """Kind of the last file's content, or of the number of files."""
 
     SMALL = "small"
-    """The last file has so many bytes of the load's own transactions."""
+    """The last file has at least `amount` bytes, of the load's own transactions."""
     WHOLE = "whole"
-    """The last file ends with one transaction of so many bytes, complete, which InnoDB has only prepared."""
+    """The last file ends with one whole transaction of `amount` bytes, which InnoDB has only prepared."""
     CUT = "cut"
-    """The last file ends in the midst of a transaction that changed so many rows, and that InnoDB has prepared."""
+    """The last file ends within a transaction that changed `amount` rows, and that InnoDB has prepared."""
     FILES = "files"
-    """There are so many files."""
+    """The binary log has `amount` more files."""
 
 
 class BinaryLogEnd(msgspec.Struct, frozen=True):

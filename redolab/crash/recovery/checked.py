@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from redolab.crash.image_store import ImageStore
+from redolab.crash.records.crash import CrashImage
 from redolab.crash.records.recovery import Outcome
 from redolab.crash.records.verdict import Judgement
 from redolab.crash.recovery.judge import judge, not_ready
 from redolab.crash.recovery.probe import Probe
-from redolab.crash.recovery.task import RecoveryTask
-from redolab.crash.recovery.watching import Recovering, WatchedRecovery, looked
+from redolab.crash.recovery.watching import watch_recovery
 from redolab.disks.place import Place
+from redolab.errorlog.watch import STUCK_AFTER
 from redolab.lab import Lab
 from redolab.machine import copies, files
 from redolab.progress import Stage
@@ -26,60 +27,38 @@ from redolab.servers.dialects import InstanceRequest
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
 
-_LOOK = 0.01
+_LOOK = 0.2
+"""Seconds after which the progress is shown anew."""
 
 
-class Checkable(Recovering, Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedTask:
     """A recovery that is to be checked."""
 
-    @property
-    def number(self) -> int:
-        """Return the number that distinguishes the recovery from the others."""
-
-    @property
-    def request(self) -> InstanceRequest:
-        """Return the properties of the recovering server."""
-
-    @property
-    def stuck_after(self) -> float:
-        """Seconds without progress after which it counts as stuck."""
-
-    @property
-    def log(self) -> Path:
-        """Return the path of the server's error log."""
-
-
-T = TypeVar("T", bound=Checkable)
-V = TypeVar("V")
-
-
-@dataclass(frozen=True, slots=True)
-class ImageTask:
-    """A recovery of a crash image that is to be checked; for the rest see `Checkable`."""
-
     number: int
-    recovery: RecoveryTask
+    """Number that distinguishes the recovery from the others."""
+    server: InstalledServer
+    request: InstanceRequest
+    """Properties of the recovering server."""
     log: Path
+    """Path of the server's error log."""
+    settings: str = ""
+    """Settings beyond the lab's own (`redolab.servers.extra_settings`)."""
+    stuck_after: float = STUCK_AFTER
+    """Seconds without progress after which the recovery counts as stuck."""
 
-    @property
-    def server(self) -> InstalledServer:
-        """Server that recovers."""
-        return self.recovery.server
 
-    @property
-    def settings(self) -> str:
-        """Settings in which it differs, in words."""
-        return self.recovery.settings
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageTask(CheckedTask):
+    """A recovery of a crash image that is to be checked."""
 
-    @property
-    def request(self) -> InstanceRequest:
-        """Request for the recovering instance."""
-        return self.recovery.request
+    image: CrashImage
+    turn: int
+    """Number of this consistency check of the image: the first is the most thorough."""
 
-    @property
-    def stuck_after(self) -> float:
-        """Seconds without progress after which it counts as stuck."""
-        return self.recovery.stuck_after
+
+T = TypeVar("T", bound=CheckedTask)
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +75,9 @@ class Checks(Generic[T, V]):
 
     prepare: Callable[[T], AbstractContextManager[Prepared]]
     """Context manager inside which the crashed server's folder exists."""
-    judge: Callable[[T, Instance], V]
-    """Consistency check of a server that is ready; called in a thread of its own."""
-    not_ready: Callable[[T, Instance, Outcome], V]
-    """Check result for a server that cannot be asked."""
+    check: Callable[[T, Instance, Outcome], V]
+    """Function that checks the server after a recovery with that outcome; called in the recovery's thread."""
     is_right: Callable[[V], bool]
-    judged_after: frozenset[Outcome] = frozenset({Outcome.READY})
-    """The outcomes after which there is a server to ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +85,6 @@ class CheckedRecovery(Generic[T, V]):
     """Result of one checked recovery."""
 
     task: T
-    end: WatchedRecovery
     verdict: V
     folder: Path
     """Folder of the instance. The server has ended; its files are still there."""
@@ -121,89 +95,37 @@ def checks_of_images(lab: Lab, images: ImageStore, place: Place) -> Checks[Image
 
     @contextmanager
     def prepare(task: ImageTask) -> Iterator[Prepared]:
-        image = task.recovery.image
-        folder = place.folder / "instances" / f"{image.name}-checked-{task.number}"
-        with lab.journal.making(folder, f"the copy of {image.name} that was being checked"):
-            prepare_folder(task.recovery.server, folder)
+        folder = place.folder / "instances" / f"{task.image.name}-checked-{task.number}"
+        with lab.journal.making(folder, f"the copy of {task.image.name} that was being checked"):
+            prepare_folder(task.server, folder)
             files.remove(folder / DATA)
-            copies.copy_folder(images.data(image), folder / DATA, durable=False)
+            copies.copy_folder(images.data(task.image), folder / DATA, durable=False)
             yield Prepared(folder, place)
 
-    return Checks(
-        prepare=prepare,
-        judge=lambda task, instance: judge(
-            instance, task.recovery.image, task.recovery.turn, Stage(None, ""), afresh=True
-        ),
-        not_ready=lambda task, instance, outcome: not_ready(instance, task.recovery.image, outcome),
-        is_right=lambda judgement: judgement.ruling is Ruling.RIGHT,
-    )
+    def check(task: ImageTask, instance: Instance, outcome: Outcome) -> Judgement:
+        if outcome is Outcome.READY:
+            return judge(instance, task.image, task.turn, Stage(None, ""), afresh=True)
+        return not_ready(instance, task.image, outcome)
 
-
-class _Running(Generic[T, V]):
-    """A recovery that has been started."""
-
-    def __init__(self, task: T, checks: Checks[T, V]) -> None:
-        self.task = task
-        self._checks = checks
-        self._held = ExitStack()
-        with ExitStack() as starting:
-            prepared = starting.enter_context(checks.prepare(task))
-            self.folder, self._place = prepared.folder, prepared.place
-            self.instance = starting.enter_context(Instance.start(task.server, self.folder, task.request, task.log))
-            self._probe = Probe(self.instance, Stage(None, ""), self._place, task.stuck_after)
-            self._held = starting.pop_all()
-        self._looking: Future[WatchedRecovery | None] | None = None
-        self._end: WatchedRecovery | None = None
-        self._judging: Future[V] | None = None
-
-    def result(self, threads: ThreadPoolExecutor) -> CheckedRecovery[T, V] | None:
-        """Return the result of the recovery and its check; None while either is in progress."""
-        if self._end is None:
-            self._look(threads)
-            if self._end is not None and self._end.outcome in self._checks.judged_after:
-                self._judging = threads.submit(self._checks.judge, self.task, self.instance)
-        if self._end is None or (self._judging is not None and not self._judging.done()):
-            return None
-        if self._judging is not None:
-            verdict = self._judging.result()
-        else:
-            verdict = self._checks.not_ready(self.task, self.instance, self._end.outcome)
-        self.instance.end()
-        return CheckedRecovery(self.task, self._end, verdict, self.folder)
-
-    def _look(self, threads: ThreadPoolExecutor) -> None:
-        """Look at it in a thread: a server that hangs answers no statement for as long as `stuck_after`."""
-        if self._looking is None:
-            self._looking = threads.submit(looked, self.task, self.instance, self._probe, self._place)
-        if self._looking.done():
-            looking, self._looking = self._looking, None
-            self._end = looking.result()
-
-    def close(self) -> None:
-        """End the server and remove its folder."""
-        self._held.close()
-
-
-def _close(running: list[_Running[T, V]]) -> None:
-    for each in running:
-        each.close()
+    return Checks(prepare, check, is_right=lambda judgement: judgement.ruling is Ruling.RIGHT)
 
 
 def recover_checked(
     lab: Lab,
-    tasks: Iterable[T],
+    tasks: Sequence[T],
     checks: Checks[T, V],
     jobs: int,
     done: Callable[[CheckedRecovery[T, V]], None],
 ) -> None:
     """Recover and check the tasks, `jobs` at once; `done` receives each when it is over, before its files go.
 
-    Only this thread starts servers, because servers end with the thread that started them. Another thread waits for a
-    server's answers. Raises `LabError`.
+    Only this thread starts servers, because servers end with the thread that started them. Each recovery is watched and
+    checked in a thread of its own: a server that hangs answers no statement for as long as `stuck_after`. Raises
+    `LabError`.
     """
-    waiting = list(tasks)
-    total, over = len(waiting), 0
-    running: list[_Running[T, V]] = []
+    waiting, total = deque(tasks), len(tasks)
+    over = wrong = 0
+    running: dict[Future[CheckedRecovery[T, V]], ExitStack] = {}
     with (
         lab.progress.stage(f"checking {total} recoveries, {min(jobs, total)} at a time", "check") as stage,
         ExitStack() as at_end,
@@ -211,19 +133,28 @@ def recover_checked(
         threads = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="check")
         # Do not wait for the threads: each ends when its server does.
         at_end.callback(threads.shutdown, wait=False, cancel_futures=True)
-        at_end.callback(_close, running)
-        wrong = 0
         while waiting or running:
             while waiting and len(running) < jobs:
-                running.append(_Running(waiting.pop(0), checks))
-            for each in list(running):
-                if (checked := each.result(threads)) is None:
-                    continue
+                task, server = waiting.popleft(), at_end.enter_context(ExitStack())
+                prepared = server.enter_context(checks.prepare(task))
+                instance = server.enter_context(Instance.start(task.server, prepared.folder, task.request, task.log))
+                probe = Probe(instance, Stage(None, ""), prepared.place, task.stuck_after)
+                running[threads.submit(_checked, task, checks, probe)] = server
+            ended, _ = wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED)
+            for future in ended:
+                checked = future.result()
                 done(checked)
-                running.remove(each)
-                each.close()
+                running.pop(future).close()
                 over += 1
                 wrong += not checks.is_right(checked.verdict)
             stage.advance(over, total, f"{over} of {total}, {wrong} not right")
-            time.sleep(_LOOK)
         stage.outcome = f"{wrong} of {total} not right"
+
+
+def _checked(task: T, checks: Checks[T, V], probe: Probe) -> CheckedRecovery[T, V]:
+    """Watch a recovery that was started to its end, check the server, and end it."""
+    instance = probe.instance
+    end = watch_recovery(probe, task.settings)
+    verdict = checks.check(task, instance, end.outcome)
+    instance.end()
+    return CheckedRecovery(task, verdict, instance.folder)

@@ -9,17 +9,21 @@ from pathlib import Path
 
 from redolab.clock import now
 from redolab.counters.sampler import CsvFile
+from redolab.crash.image_store import ImageStore
+from redolab.crash.records.crash import WORKLOAD, CrashImage, CrashSpec
 from redolab.crash.records.recovery import BACK, WarmTime
 from redolab.crash.recovery.warm import Throughput, mean_before, warm_time
+from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.progress import Stage
 from redolab.results.series import read_moments
 from redolab.servers.instance import Instance
-from redolab.workloads.contract import RunningWorkload, Workload
-from redolab.workloads.data import Clients, WorkloadData, WorkloadMoment
+from redolab.workloads.catalogue import workload_catalogue
+from redolab.workloads.contract import RunningWorkload
+from redolab.workloads.data import WorkloadMoment
 
 _REPORT_EVERY = 0.1
-"""Seconds: as finely as the first transaction is to be seen, where the workload's program can."""
+"""Seconds between two reports, where the workload's program can report so often: the first commit is as exact."""
 _LOOK_EVERY = 0.1
 _LOG = "workload.log"
 
@@ -27,21 +31,11 @@ _LOG = "workload.log"
 class FollowedClients(ExitStack):
     """Clients that start on request; leaving the context ends them. `series` receives all their reports."""
 
-    def __init__(
-        self,
-        lab: Lab,
-        workload: Workload,
-        data: WorkloadData,
-        clients: Clients,
-        before: Throughput,
-        instance: Instance,
-        series: Path,
-    ) -> None:
+    def __init__(self, lab: Lab, spec: CrashSpec, before: Throughput, instance: Instance, series: Path) -> None:
         super().__init__()
         self._lab = lab
-        self._workload = workload
-        self._data = data
-        self._clients = replace(clients, report_every=_REPORT_EVERY)
+        self._spec = spec
+        self._workload = workload_catalogue().get(spec.workload)
         self._before = before
         self._instance = instance
         self._series = series
@@ -50,16 +44,20 @@ class FollowedClients(ExitStack):
         self._moments: list[WorkloadMoment] = []
 
     def start(self) -> None:
-        """Start the clients."""
+        """Start the clients. If they cannot be started, note it: that must not cost the recovery that is being timed."""
         self._started = now().monotonic
-        running = self._workload.run(
-            self._lab.tools, self._instance, self._data, self._clients, self._instance.folder / _LOG
-        )
-        self._running = self.enter_context(running)
+        clients = replace(self._spec.clients, report_every=_REPORT_EVERY)
+        try:
+            running = self._workload.run(
+                self._lab.tools, self._instance, self._spec.dataset.data, clients, self._instance.folder / _LOG
+            )
+            self._running = self.enter_context(running)
+        except LabError as error:
+            self._lab.progress.note(f"the clients could not be started anew: {error}")
 
     @property
     def started(self) -> bool:
-        """Return True if the clients have been started."""
+        """True if the clients have been started."""
         return self._running is not None
 
     def follow(self, seconds: float, stage: Stage) -> WarmTime:
@@ -70,18 +68,18 @@ class FollowedClients(ExitStack):
         assert self._running is not None
         while True:
             self._moments += self._running.moments()
-            found, followed = self._warm_time(), now().monotonic - self._started
-            stage.advance(followed, seconds, f"{100 * found.best_share:.0f} % of the throughput before the crash")
-            if found.back is not None or followed >= seconds:
+            warm, followed = self._warm_time(), now().monotonic - self._started
+            stage.advance(followed, seconds, f"{100 * warm.best_share:.0f} % of the throughput before the crash")
+            if warm.back is not None or followed >= seconds:
                 break
-            # With the server end its clients: it is the one to blame.
+            # Clients end with their server: blame the server first.
             self._instance.check_running()
             self._running.check_running()
             time.sleep(_LOOK_EVERY)
         self.close()
         self._write()
-        stage.outcome = _in_words(found, self._instance)
-        return found
+        stage.outcome = _in_words(warm, self._instance)
+        return warm
 
     def _warm_time(self) -> WarmTime:
         return warm_time(
@@ -96,13 +94,20 @@ class FollowedClients(ExitStack):
         file.close()
 
 
-def throughput_before(series: Path) -> Throughput | None:
-    """Return the mean throughput before a crash, from the clients' reports; None if there are too few."""
-    return mean_before(read_moments(series)) if series.exists() else None
+def throughput_before(lab: Lab, image: CrashImage, images: ImageStore) -> Throughput | None:
+    """Return the clients' mean throughput before a crash; None, with a note, if they wrote too briefly for a mean."""
+    series = images.folder(image.name) / WORKLOAD
+    before = mean_before(read_moments(series)) if series.exists() else None
+    if before is None or not before.commits:
+        lab.progress.note(
+            f"clients are not followed: they wrote too briefly before {image.name} (KILLAFTER=1m is long enough)"
+        )
+        return None
+    return before
 
 
-def _in_words(found: WarmTime, instance: Instance) -> str:
-    if found.back is not None:
-        again = f"{100 * BACK:g} % of {found.commits_before:.0f} commits/s again"
-        return f"{again} {found.back:.2f} s after the start of {instance.server.name}"
-    return f"{100 * found.best_share:.0f} % of {found.commits_before:.0f} commits/s at best"
+def _in_words(warm: WarmTime, instance: Instance) -> str:
+    if warm.back is not None:
+        again = f"{100 * BACK:g} % of {warm.commits_before:.0f} commits/s again"
+        return f"{again} {warm.back:.2f} s after the start of {instance.server.name}"
+    return f"{100 * warm.best_share:.0f} % of {warm.commits_before:.0f} commits/s at best"

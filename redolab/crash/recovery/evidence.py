@@ -41,12 +41,12 @@ def keep_stacks(lab: Lab, pid: int, evidence: Path) -> None:
     name, tool = found
     arguments = [f"--pid={pid}"] if name == "eu-stack" else ["--batch", f"--pid={pid}", "-ex", "thread apply all bt"]
     try:
-        said = processes.run(
+        output = processes.run(
             Command([str(tool.program), *arguments], environment=tool.environment), seconds=_STACKS_SECONDS, check=False
         )
     except CommandFailed:
         return
-    files.write_whole(evidence / "stacks.txt", (said.out + said.err).encode())
+    files.write_whole(evidence / "stacks.txt", (output.out + output.err).encode())
 
 
 def keep_script(server: InstalledServer, request: InstanceRequest, image: Path, evidence: Path) -> None:

@@ -50,8 +50,8 @@ RULE_MB_S = 6.0
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A recovery that is asked about at one mark."""
+class Prediction:
+    """A prediction of `redolab follow` for one recovery, at one mark."""
 
     replay: Replay
     mark: float
@@ -59,19 +59,19 @@ class Asked:
     left: TimeLeft
 
     @property
-    def true(self) -> float:
-        """Seconds that it still took."""
+    def left_s(self) -> float:
+        """Seconds that the recovery still took."""
         return self.replay.ready * (1 - self.mark)
 
     @property
-    def off(self) -> float:
+    def error(self) -> float:
         """(Expected end − true end) / whole time."""
-        return (self.left.seconds - self.true) / self.replay.ready
+        return (self.left.seconds - self.left_s) / self.replay.ready
 
     @property
     def inside(self) -> bool:
-        """Return True if the interval holds the time that was really left."""
-        return self.left.low <= self.true <= self.left.high
+        """True if the interval holds the time that was really left."""
+        return self.left.low <= self.left_s <= self.left.high
 
     @property
     def straight(self) -> float | None:
@@ -82,35 +82,35 @@ class Asked:
         spent = done.applying_s if done.in_batch_s > 0 else done.reading_s
         if share <= 0 or spent <= 0:
             return None
-        return (spent * (1 - min(1.0, share)) / share - self.true) / self.replay.ready
+        return (spent * (1 - min(1.0, share)) / share - self.left_s) / self.replay.ready
 
     @property
     def rule(self) -> float | None:
         """Error of `RULE_MB_S`; None where the size of the redo is not known."""
         if self.done.total is None:
             return None
-        return (max(0.0, self.done.total / (RULE_MB_S * 1e6) - self.done.elapsed) - self.true) / self.replay.ready
+        return (max(0.0, self.done.total / (RULE_MB_S * 1e6) - self.done.elapsed) - self.left_s) / self.replay.ready
 
 
-def judged(replays: Sequence[Replay]) -> tuple[Mapping[Way, Sequence[Asked]], Experience]:
+def judged(replays: Sequence[Replay]) -> tuple[Mapping[Way, Sequence[Prediction]], Experience]:
     """Return each recovery as `redolab follow` would have predicted it at each mark, and the experience from all.
 
-    Its interval is as wide as held for other runs. By process there are only recoveries whose process was sampled.
+    The intervals are as wide as held for other runs. By process there are only recoveries whose process was sampled.
     """
     courses = tuple(course for each in replays if (course := course_of(each)) is not None)
-    narrow: dict[Way, list[Asked]] = {way: [] for way in Way}
+    unwidened: dict[Way, list[Prediction]] = {way: [] for way in Way}
     for (run, kind), own in itertools.groupby(replays, lambda each: (each.run, each.kind)):
         others = Experience(courses=tuple(each for each in courses if each.run != run), widening={}, held={})
         tracks = others.tracks(kind)
         for replay, way in itertools.product(own, Way):
-            narrow[way] += _asked(replay, others, tracks, way)
-    asked = {way: list(_widened_by_others(rows)) for way, rows in narrow.items()}
-    widening = {way: _widenings(rows) for way, rows in narrow.items()}
-    held = {way: _held(rows) for way, rows in asked.items()}
-    return asked, Experience(courses=courses, widening=widening, held=held)
+            unwidened[way] += _predictions(replay, others, tracks, way)
+    predictions = {way: list(_widened_by_others(rows)) for way, rows in unwidened.items()}
+    widening = {way: _widenings(rows) for way, rows in unwidened.items()}
+    coverage = {way: _coverage(rows) for way, rows in predictions.items()}
+    return predictions, Experience(courses=courses, widening=widening, held=coverage)
 
 
-def as_frame(asked: Mapping[Way, Sequence[Asked]]) -> polars.DataFrame:
+def as_frame(predictions: Mapping[Way, Sequence[Prediction]]) -> polars.DataFrame:
     """Return a row for each recovery at each mark.
 
     `off`: signed error as a share of the whole time; a column says if the interval held. `straight` and `rule` are
@@ -127,31 +127,31 @@ def as_frame(asked: Mapping[Way, Sequence[Asked]]) -> polars.DataFrame:
             "ready_s": each.replay.ready,
             "mark": each.mark,
             "knows": str(each.left.knows),
-            "off": each.off,
+            "off": each.error,
             "inside": each.inside,
             "straight": each.straight,
             "rule": each.rule,
         }
-        for way, rows in asked.items()
+        for way, rows in predictions.items()
         for each in rows
     ]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def grouped(asked: Iterable[Asked], key: Callable[[Asked], K]) -> dict[K, list[Asked]]:
-    """Return ascending key → those that have it."""
-    found: dict[K, list[Asked]] = {}
-    for each in sorted(asked, key=key):
+def grouped(predictions: Iterable[Prediction], key: Callable[[Prediction], K]) -> dict[K, list[Prediction]]:
+    """Return ascending key → predictions that have it."""
+    found: dict[K, list[Prediction]] = {}
+    for each in sorted(predictions, key=key):
         found.setdefault(key(each), []).append(each)
     return found
 
 
-def recoveries_in(asked: Iterable[Asked]) -> int:
-    """Return how many recoveries were asked about."""
-    return len({id(each.replay) for each in asked})
+def recoveries_in(predictions: Iterable[Prediction]) -> int:
+    """Return the number of predicted recoveries."""
+    return len({id(each.replay) for each in predictions})
 
 
-def _asked(replay: Replay, others: Experience, tracks: Sequence[Track], way: Way) -> Iterator[Asked]:
+def _predictions(replay: Replay, others: Experience, tracks: Sequence[Track], way: Way) -> Iterator[Prediction]:
     """Yield a recovery at each mark at which something shows, with intervals that are not widened."""
     if way in (Way.PROCESS, Way.PROCESS_ALONE):
         if replay.process is not None:
@@ -162,10 +162,10 @@ def _asked(replay: Replay, others: Experience, tracks: Sequence[Track], way: Way
     moments = [mark * replay.ready for mark in MARKS]
     for mark, now, log in zip(MARKS, moments, replay.logs_at(moments), strict=True):
         done = log.done(now, total, replay.log_size if knows_redo else None)
-        yield Asked(replay, mark, done, time_left(done, tracks))
+        yield Prediction(replay, mark, done, time_left(done, tracks))
 
 
-def _followed(replay: Replay, process: RecordedProcess, others: Experience, *, has_log: bool) -> Iterator[Asked]:
+def _followed(replay: Replay, process: RecordedProcess, others: Experience, *, has_log: bool) -> Iterator[Prediction]:
     follower = Follower(others, process, process.started, server=replay.server, has_log=has_log)
     before = float("-inf")
     for mark in MARKS:
@@ -179,32 +179,32 @@ def _followed(replay: Replay, process: RecordedProcess, others: Experience, *, h
                 follower.look(look.at)
         stands, before = follower.stands(now), now
         if stands.left is not None:
-            yield Asked(replay, mark, stands.done, stands.left)
+            yield Prediction(replay, mark, stands.done, stands.left)
 
 
-def _widened_by_others(narrow: Sequence[Asked]) -> Iterator[Asked]:
+def _widened_by_others(unwidened: Sequence[Prediction]) -> Iterator[Prediction]:
     """Yield each with an interval as wide as held for servers of its kind in other runs."""
-    for run, own in grouped(narrow, lambda each: each.replay.run).items():
-        widening = _widenings([each for each in narrow if each.replay.run != run])
+    for run, own in grouped(unwidened, lambda each: each.replay.run).items():
+        widening = _widenings([each for each in unwidened if each.replay.run != run])
         for each in own:
             yield replace(each, left=each.left.widened(widening.get(each.replay.kind, widening[ANY_KIND])))
 
 
-def _widenings(narrow: Sequence[Asked]) -> dict[str, Widening]:
+def _widenings(unwidened: Sequence[Prediction]) -> dict[str, Widening]:
     """Return kind of server → how far its intervals must reach; a kind with too few recoveries has none of its own."""
     kinds = {
         kind: own
-        for kind, own in grouped(narrow, lambda each: each.replay.kind).items()
+        for kind, own in grouped(unwidened, lambda each: each.replay.kind).items()
         if len({each.replay.run for each in own}) >= _FEWEST_RUNS and len(own) >= _FEWEST_ASKED
     }
     return {
-        kind: widening_for([(each.left, each.true) for each in own])
-        for kind, own in {ANY_KIND: narrow, **kinds}.items()
+        kind: widening_for([(each.left, each.left_s) for each in own])
+        for kind, own in {ANY_KIND: unwidened, **kinds}.items()
     }
 
 
-def _held(asked: Sequence[Asked]) -> dict[str, Held]:
-    late = grouped([each for each in asked if each.mark > EARLY], lambda each: each.replay.kind)
+def _coverage(predictions: Sequence[Prediction]) -> dict[str, Held]:
+    late = grouped([each for each in predictions if each.mark > EARLY], lambda each: each.replay.kind)
     return {
         kind: Held(recoveries=recoveries_in(own), asked=len(own), inside=sum(each.inside for each in own))
         for kind, own in late.items()

@@ -23,7 +23,8 @@ from redolab.workloads.data import TableCheck
 
 ANSWER = 3600.0
 """Seconds allowed for one statement: CHECK TABLE of a large table on a slow disk takes minutes."""
-_CONNECT = 10.0
+CONNECT = 10.0
+"""Seconds allowed for the connection."""
 
 
 def judge(instance: Instance, image: CrashImage, turn: int, stage: Stage, *, afresh: bool = False) -> Judgement:
@@ -35,7 +36,7 @@ def judge(instance: Instance, image: CrashImage, turn: int, stage: Stage, *, afr
     checks: list[TableCheck] = []
     ruling, why = Ruling.UNKNOWN, ""
     try:
-        with instance.connections.connect(_CONNECT, ANSWER) as connection:
+        with instance.connections.connect(CONNECT, ANSWER) as connection:
             checks = _checks(connection, image, turn, stage)
         ruling = Ruling.RIGHT if all(check.passed for check in checks) else Ruling.WRONG
     except TimeoutError as error:

@@ -48,10 +48,10 @@ def looked_at(pid: int, log: Path) -> Iterator[None]:
 
 
 def _watch(pid: int, path: Path, over: threading.Event) -> None:
-    # A disk that is full is met by the run itself, which says so.
+    # The run itself meets a full disk too, and reports it.
     with suppress(OSError):
         if (process := begun(pid, over)) is not None:
-            _look(process, path, over)
+            _record(process, path, over)
 
 
 def begun(pid: int, over: threading.Event) -> ServerProcess | None:
@@ -65,21 +65,13 @@ def begun(pid: int, over: threading.Event) -> ServerProcess | None:
     return None
 
 
-def _look(process: ServerProcess, path: Path, over: threading.Event) -> None:
+def _record(process: ServerProcess, path: Path, over: threading.Event) -> None:
     looks, redo = list[Look](), process.redo()
-    while redo is None and not over.wait(EVERY):
+    while not over.wait(EVERY):
         # Right after its start a server is not in its data directory yet.
-        redo, look = process.redo(), process.look(time.monotonic())
+        redo, look = redo or process.redo(), process.look(time.monotonic())
         if look is None or look.listens:
             break
         looks.append(look)
-    with path.open("wb") as file:
-        for each in (Beginning(name=process.name, started=process.started, redo=redo), *looks):
-            file.write(msgspec.json.encode(each) + b"\n")
-        file.flush()
-        while not over.wait(EVERY):
-            look = process.look(time.monotonic())
-            if look is None or look.listens:
-                return
-            file.write(msgspec.json.encode(look) + b"\n")
-            file.flush()
+    beginning = Beginning(name=process.name, started=process.started, redo=redo)
+    path.write_bytes(msgspec.json.Encoder().encode_lines([beginning, *looks]))

@@ -37,7 +37,7 @@ _NOT_YET = (
 
 
 class StuckError(Exception):
-    """The recovery does not get on."""
+    """The recovery makes no progress."""
 
 
 class RefusedError(Exception):
@@ -55,7 +55,7 @@ class SinceProgress:
 
 
 class Probe:
-    """Knocks until the server answers, then writes; knows when nothing of the recovery is left to come."""
+    """Tries to connect until the server answers, then writes; finds out when the recovery is over."""
 
     def __init__(
         self,
@@ -66,6 +66,8 @@ class Probe:
         users_return: Callable[[], None] | None = None,
     ) -> None:
         """`users_return` is called once the server has taken a write: users do not wait for the rollback either."""
+        self.instance = instance
+        self.place = place
         self.cpu: CpuUse | None = None
         self.lab_cpu: float | None = None
         self.peak_memory: int | None = None
@@ -78,9 +80,7 @@ class Probe:
         self.watch = Watch(instance.started.monotonic)
         self._lab_cpu_before = time.process_time()
         self._processors_before = processor_times()
-        self._instance = instance
         self._stage = stage
-        self._place = place
         self._stuck_after = stuck_after
         self._users_return = users_return
         self._heard = 0
@@ -95,28 +95,29 @@ class Probe:
         Raises `StuckError` after too long without progress, `RefusedError` if the server is ready and refuses to
         answer.
         """
-        if self._instance.log:
-            self._stage.say(self._instance.log[-1].text[-80:])
+        if self.instance.log:
+            self._stage.say(self.instance.log[-1].text[-80:])
         self._follow()
-        was_ready = self._instance.is_ready
+        was_ready = self.instance.is_ready
         if was_ready:
             self._read_usage()
         try:
-            self._knock()
+            self.knock()
         except pymysql.MySQLError as error:
-            # One that is not ready may still become so; one that has ended is seen by whoever watches it.
-            if was_ready and not self._instance.ends_within(_TO_END):
+            # A server that is not ready may still become so. `watch_recovery` notices a server that has ended.
+            if was_ready and not self.instance.ends_within(_TO_END):
                 raise RefusedError(str(error)) from error
-        if self._users_return is not None and self.written is not None and self._instance.is_ready:
+        if self._users_return is not None and self.written is not None and self.instance.is_ready:
             self._users_return()
             self._users_return = None
-        return self.written is not None and self._instance.has_recovered()
+        return self.written is not None and self.instance.has_recovered()
 
-    def _knock(self) -> None:
-        if self.connection is None and self._instance.connections.can_be_tried():
+    def knock(self) -> None:
+        """Try to connect; once there is a connection, write. Raises `pymysql.MySQLError` if the server refuses."""
+        if self.connection is None and self.instance.connections.can_be_tried():
             try:
                 # A server that has greeted either answers or counts as stuck, as one that never greeted.
-                self.connection = self._instance.connections.connect(_GREETING, self._stuck_after)
+                self.connection = self.instance.connections.connect(_GREETING, self._stuck_after)
                 self.connected = self._since_server_start()
             except pymysql.MySQLError as error:
                 if error.args[0] not in _NOT_YET:
@@ -145,9 +146,9 @@ class Probe:
 
     def since_progress(self) -> SinceProgress:
         """Return the resources used since the recovery last made progress."""
-        at, started = now().monotonic, self._instance.started.monotonic
-        (cpu_then, device_then), cpu_now = self._at_progress, self._instance.cpu_use()
-        device = self._place.device
+        at, started = now().monotonic, self.instance.started.monotonic
+        (cpu_then, device_then), cpu_now = self._at_progress, self.instance.cpu_use()
+        device = self.place.device
         used = (
             None
             if device is None or device_then is None
@@ -161,22 +162,22 @@ class Probe:
         )
 
     def _follow(self) -> None:
-        """Look now and then whether it gets on."""
+        """Read the log, the bytes moved and the CPU use, a few times a second. Raises `StuckError`."""
         at = now().monotonic
         if at - self._looked < _LOOK_EVERY:
             return
         self._looked = at
-        lines, self._heard = self._instance.log[self._heard :], len(self._instance.log)
+        lines, self._heard = self.instance.log[self._heard :], len(self.instance.log)
         before = self.watch.progress_at
         self.watch.hear(at, (line.text for line in lines))
-        if (moved := self._instance.bytes_moved()) is not None:
+        if (moved := self.instance.bytes_moved()) is not None:
             self.watch.see(at, *moved)
-        use = self._instance.cpu_use()
+        use = self.instance.cpu_use()
         if use is not None and use.busiest_thread is not None:
             # MySQL recovers in a thread that has ended before the server is ready.
             self._busiest = max(self._busiest, use.busiest_thread)
         if self.watch.progress_at != before:
-            device = self._place.device
+            device = self.place.device
             self._at_progress = (use, device.counters() if device else None)
         if self.watch.quiet(at) > self._stuck_after:
             raise StuckError
@@ -191,15 +192,15 @@ class Probe:
     def _read_usage(self) -> None:
         """Record the use of device and CPU up to ready, or up to the first write if that comes earlier."""
         if self._at_ready is None:
-            device = self._place.device
+            device = self.place.device
             self._at_ready = (device.counters() if device else None, self._since_server_start())
             self.lab_cpu = time.process_time() - self._lab_cpu_before
-            self.peak_memory = self._instance.peak_memory()
+            self.peak_memory = self.instance.peak_memory()
             self.disturbance = disturbance(self._processors_before, processor_times())
-            use = self._instance.cpu_use()
+            use = self.instance.cpu_use()
             if use is not None:
                 busiest = max(self._busiest, use.busiest_thread or 0.0)
                 self.cpu = msgspec.structs.replace(use, busiest_thread=busiest)
 
     def _since_server_start(self) -> float:
-        return now().monotonic - self._instance.started.monotonic
+        return now().monotonic - self.instance.started.monotonic

@@ -7,16 +7,13 @@ and then the content is checked.
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 import msgspec
 import pymysql
 
 from redolab.crash.image_store import ImageStore
-from redolab.crash.records.crash import WORKLOAD, CrashImage
 from redolab.crash.records.recovery import Outcome, RecoveryTrial
 from redolab.crash.recovery.clients import FollowedClients, throughput_before
 from redolab.crash.recovery.cold_copy import ColdCopy, cold_copy
@@ -25,28 +22,15 @@ from redolab.crash.recovery.judge import judge
 from redolab.crash.recovery.looks import looked_at
 from redolab.crash.recovery.probe import Probe
 from redolab.crash.recovery.task import Recorder, RecoveryTask
-from redolab.crash.recovery.warm import Throughput
-from redolab.crash.recovery.watching import WatchedRecovery, watched
+from redolab.crash.recovery.watching import WatchedRecovery, watch_recovery
 from redolab.disks.place import Place
 from redolab.errorlog import Event
-from redolab.errors import LabError, ServerFailed, WorkloadFailed
+from redolab.errors import ServerFailed, WorkloadFailed
 from redolab.lab import Lab
 from redolab.machine.facts import DeviceCounters
 from redolab.runs.schema import Ruling
 from redolab.servers.instance import DATA, Instance, UsedInstance
 from redolab.units import format_duration, format_size
-from redolab.workloads.catalogue import workload_catalogue
-
-
-@dataclass(frozen=True, slots=True)
-class _RecoveryStart:
-    """A recovery as it began."""
-
-    task: RecoveryTask
-    place: Place
-    started: datetime
-    cold: ColdCopy
-    device: DeviceCounters | None
 
 
 def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, recorder: Recorder) -> None:
@@ -56,7 +40,7 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
     `InvalidInput` if this server cannot read the image, `LabError` where the lab or the storage fails.
     """
     image, server = task.image, task.server
-    throughput = _throughput_before(lab, image, images) if task.warm_for else None
+    throughput = throughput_before(lab, image, images) if task.warm_for else None
     title = f"recovery {task.repeat} of {image.name} on {place.name}, buffer pool {format_size(task.pool)}"
     with (
         cold_copy(lab, server, image, images, place) as cold,
@@ -66,17 +50,16 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
         with lab.progress.stage(title, "recover") as stage:
             limited.enter_context(place.limited())
             before = place.device.counters() if place.device else None
-            begun = _RecoveryStart(task, place, datetime.now(UTC), cold, before)
             instance = running.enter_context(Instance.start(server, cold.folder, task.request, recorder.log))
             if task.looked_at:
                 running.enter_context(looked_at(instance.pid, recorder.log))
-            clients = _clients(lab, image, throughput, instance, recorder)
-            if clients is not None:
+            clients = None
+            if throughput is not None:
+                clients = FollowedClients(lab, image.spec, throughput, instance, recorder.series)
                 running.enter_context(clients)
-            users_return = None if clients is None else partial(_start, lab, clients)
-            probe = Probe(instance, stage, place, task.stuck_after, users_return)
-            end = watched(task, instance, probe, place)
-            trial = _trial(begun, instance, probe, end, recorder)
+            probe = Probe(instance, stage, place, task.stuck_after, None if clients is None else clients.start)
+            end = watch_recovery(probe, task.settings)
+            trial = _trial(task, cold, before, probe, end, recorder)
             recorder.trial(trial)
             stage.outcome = _in_words(trial)
             if trial.is_disturbed:
@@ -91,51 +74,58 @@ def recover(lab: Lab, task: RecoveryTask, images: ImageStore, place: Place, reco
 
 
 def _trial(
-    begun: _RecoveryStart, instance: Instance, probe: Probe, end: WatchedRecovery, recorder: Recorder
+    task: RecoveryTask,
+    cold: ColdCopy,
+    before: DeviceCounters | None,
+    probe: Probe,
+    end: WatchedRecovery,
+    recorder: Recorder,
 ) -> RecoveryTrial:
-    task, timeline = begun.task, instance.recovery()
+    """Return the measurement of a recovery. `before`: counters of its device right before the start."""
+    instance, place = probe.instance, probe.place
+    timeline = instance.recovery()
     return RecoveryTrial(
         image=task.image.name,
         server=task.server.name,
         version=task.server.version,
-        storage=begun.place.name,
+        storage=place.name,
         log_size=task.image.spec.instance.log_size,
         buffer_pool=task.pool,
         settings=task.settings,
         repeat=task.repeat,
-        started=begun.started,
-        copy=begun.cold.copy,
-        cache_dropped=begun.cold.cache_dropped,
-        buffered=begun.place.buffered,
+        started=datetime.fromtimestamp(instance.started.wall, UTC),
+        copy=cold.copy,
+        cache_dropped=cold.cache_dropped,
+        buffered=place.buffered,
         outcome=end.outcome,
         seconds_to_ready=instance.seconds_to(Event.READY),
         first_connection=probe.connected,
         first_write=probe.written,
         rollback_ended=instance.seconds_to(Event.UNDO_END),
         timeline=timeline,
-        instance=recorder.instance(_used(instance, probe)),
+        instance=recorder.instance(_used(probe)),
         unfinished=end.unfinished,
         longest_quiet=probe.watch.longest,
-        device=probe.device_since(begun.device),
+        device=probe.device_since(before),
         cpu=probe.cpu,
         peak_memory=probe.peak_memory or instance.peak_memory(),
         lab_cpu_seconds=probe.lab_cpu,
         disturbance=probe.disturbance,
         # The server sets its count to 0 when it empties the pool between batches.
         pages_read=probe.pages_read if timeline is not None and timeline.batches in (None, 1) else None,
-        late_share=begun.place.late_share(),
+        late_share=place.late_share(),
         looked_at=task.looked_at,
     )
 
 
-def _used(instance: Instance, probe: Probe) -> UsedInstance:
+def _used(probe: Probe) -> UsedInstance:
     """Return the settings and variables that the server reports; without a connection, the lab's settings alone."""
     if probe.written is None or probe.connection is None:
-        return instance.requested()
+        return probe.instance.requested()
     try:
-        return instance.used(probe.connection)
+        return probe.instance.used(probe.connection)
     except pymysql.MySQLError:
-        return instance.requested()
+        return probe.instance.requested()
 
 
 def _in_words(trial: RecoveryTrial) -> str:
@@ -158,56 +148,23 @@ def _keep_evidence(
 
 def _judge(lab: Lab, task: RecoveryTask, instance: Instance, data: Path, recorder: Recorder) -> None:
     with lab.progress.stage("checking the recovered tables", "check") as stage:
-        found = judge(instance, task.image, task.turn, stage)
-        recorder.judgement(found)
-        if found.ruling is not Ruling.RIGHT:
-            stage.outcome = "WRONG" if found.ruling is Ruling.WRONG else f"unknown: {found.why}"
-    if found.ruling is Ruling.WRONG:
+        judgement = judge(instance, task.image, task.turn, stage)
+        recorder.judgement(judgement)
+        if judgement.ruling is not Ruling.RIGHT:
+            stage.outcome = "WRONG" if judgement.ruling is Ruling.WRONG else f"unknown: {judgement.why}"
+    if judgement.ruling is Ruling.WRONG:
         instance.end()
         keep_data(lab, data, recorder.evidence / DATA)
-
-
-def _throughput_before(lab: Lab, image: CrashImage, images: ImageStore) -> Throughput | None:
-    """Return the clients' throughput before the crash.
-
-    None if they wrote too briefly for a mean: a note says so, and the clients are not followed.
-    """
-    before = throughput_before(images.folder(image.name) / WORKLOAD)
-    if before is None or not before.commits:
-        lab.progress.note(
-            f"clients are not followed: they wrote too briefly before {image.name} (KILLAFTER=1m is long enough)"
-        )
-        return None
-    return before
-
-
-def _start(lab: Lab, clients: FollowedClients) -> None:
-    """Start the clients; that they cannot be started must not cost the recovery that is being timed."""
-    try:
-        clients.start()
-    except LabError as error:
-        lab.progress.note(f"the clients could not be started anew: {error}")
 
 
 def _follow(lab: Lab, clients: FollowedClients, task: RecoveryTask, recorder: Recorder) -> None:
     """Follow the clients. If they end the server, the consistency check shows it; the measurement stays valid."""
     with lab.progress.stage("following the clients until throughput is back", "warm") as stage:
         try:
-            found = clients.follow(task.warm_for, stage)
+            warm = clients.follow(task.warm_for, stage)
         except (ServerFailed, WorkloadFailed) as error:
             stage.outcome = error.problem
             clients.close()
             return
     series = f"{recorder.series.parent.name}/{recorder.series.name}"
-    recorder.warm(msgspec.structs.replace(found, series=series))
-
-
-def _clients(
-    lab: Lab, image: CrashImage, before: Throughput | None, instance: Instance, recorder: Recorder
-) -> FollowedClients | None:
-    """Return the clients of the workload that the crash stopped; None if they are not to be followed."""
-    if before is None:
-        return None
-    spec = image.spec
-    workload = workload_catalogue().get(spec.workload)
-    return FollowedClients(lab, workload, spec.dataset.data, spec.clients, before, instance, recorder.series)
+    recorder.warm(msgspec.structs.replace(warm, series=series))

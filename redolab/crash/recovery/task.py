@@ -38,8 +38,13 @@ class RecoveryTask:
     @property
     def request(self) -> InstanceRequest:
         """Return the properties of the recovering server."""
-        asked = settings_from(self.settings)
-        return replace(self.image.spec.instance, purpose=Purpose.RECOVER, buffer_pool=self.pool, overrides=asked)
+        return recovery_request(self.image, self.pool, self.settings)
+
+
+def recovery_request(image: CrashImage, pool: int, settings: str) -> InstanceRequest:
+    """Return the properties of a server that recovers an image with a pool of that many bytes and these settings."""
+    overrides = settings_from(settings)
+    return replace(image.spec.instance, purpose=Purpose.RECOVER, buffer_pool=pool, overrides=overrides)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from redolab.crash.records.recovery import BACK, WINDOW, WarmTime
 from redolab.workloads.data import WorkloadMoment
 
@@ -20,15 +22,6 @@ class Throughput:
     commits: float
     new_orders: float | None
     """New-Order transactions of TPC-C."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    """Interval that one report covers; monotonic seconds, commits a second."""
-
-    begin: float
-    end: float
-    rate: float
 
 
 def mean_before(moments: Sequence[WorkloadMoment]) -> Throughput | None:
@@ -60,8 +53,7 @@ def warm_time(
     moments: Sequence[WorkloadMoment], before: Throughput, *, server_started: float, clients_started: float
 ) -> WarmTime:
     """Return the clients' warm-up, as far as they have reported; all times monotonic."""
-    stretches = _stretches(moments, clients_started)
-    back, best = _back(stretches, BACK * before.commits)
+    back, best = _back(moments, clients_started, BACK * before.commits)
     first = next((moment.monotonic for moment in moments if moment.commits_per_second > 0), None)
     return WarmTime(
         commits_before=before.commits,
@@ -74,38 +66,15 @@ def warm_time(
     )
 
 
-def _stretches(moments: Sequence[WorkloadMoment], began: float) -> list[_Stretch]:
+def _back(moments: Sequence[WorkloadMoment], began: float, wanted: float) -> tuple[float | None, float]:
+    """Return the beginning of the first window with the wanted mean, or None; and the best mean of the windows up to it."""
     # A report counts from the one before it.
-    begins = [began, *(moment.monotonic for moment in moments)]
-    return [
-        _Stretch(begin, moment.monotonic, moment.commits_per_second)
-        for begin, moment in zip(begins, moments, strict=False)
-        if moment.monotonic > begin
-    ]
-
-
-def _back(stretches: Sequence[_Stretch], wanted: float) -> tuple[float | None, float]:
-    """Return the beginning of the first window with the wanted mean, or None; and the best mean of any window."""
-    best, last = 0.0, 0
-    within = 0.0
-    for first, stretch in enumerate(stretches):
-        end = stretch.begin + WINDOW
-        while last < len(stretches) and stretches[last].end <= end:
-            within += _commits(stretches[last])
-            last += 1
-        if last == len(stretches) and stretches[-1].end < end:
-            break
-        part = 0.0 if last == len(stretches) else stretches[last].rate * max(0.0, end - stretches[last].begin)
-        mean = (within + part) / WINDOW
-        best = max(best, mean)
-        if mean >= wanted:
-            return stretch.begin, best
-        if last > first:
-            within -= _commits(stretch)
-        else:
-            last = first + 1
-    return None, best
-
-
-def _commits(stretch: _Stretch) -> float:
-    return stretch.rate * (stretch.end - stretch.begin)
+    times = np.array([began, *(moment.monotonic for moment in moments)])
+    rates = np.array([moment.commits_per_second for moment in moments])
+    commits = np.concatenate([[0.0], np.cumsum(rates * np.diff(times))])
+    begins = times[times + WINDOW <= times[-1]]
+    means = (np.interp(begins + WINDOW, times, commits) - np.interp(begins, times, commits)) / WINDOW
+    reached = np.flatnonzero(means >= wanted)
+    if not len(reached):
+        return None, float(means.max(initial=0.0))
+    return float(begins[reached[0]]), float(means[: reached[0] + 1].max())

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from redolab.crash.records.recovery import Outcome, Repeated, Unfinished
 from redolab.crash.recovery.probe import Probe, RefusedError, StuckError
-from redolab.disks.place import Place
 from redolab.errorlog.collapse import repetitions
 from redolab.errorlog.watch import standing
 from redolab.errors import InvalidInput, ServerFailed
 from redolab.servers.extra_settings import error_naming, settings_from
-from redolab.servers.install import InstalledServer
 from redolab.servers.instance import Instance
 
 _LAST_LINES = 15
-
-
-class Recovering(Protocol):
-    """A recovery: a server, and its settings."""
-
-    @property
-    def server(self) -> InstalledServer:
-        """Return the recovering server."""
-
-    @property
-    def settings(self) -> str:
-        """Return the settings beyond the lab's own."""
+_LOOK = 0.005
+"""Seconds for which the log is read at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,56 +26,45 @@ class WatchedRecovery:
     """Details of a recovery that did not end well."""
 
 
-_LOOK = 0.005
-"""Seconds from one look at a recovery that is timed to the next."""
+def watch_recovery(probe: Probe, settings: str) -> WatchedRecovery:
+    """Watch a recovery to its end, as long as it progresses: nine hours of rollback ended well.
 
-
-def watched(task: Recovering, instance: Instance, probe: Probe, place: Place) -> WatchedRecovery:
-    """Watch a recovery to its end, as long as it progresses: nine hours of rollback ended well. Raises as `looked`."""
-    while True:
-        if (end := looked(task, instance, probe, place, _LOOK)) is not None:
-            return end
-
-
-def looked(
-    task: Recovering, instance: Instance, probe: Probe, place: Place, seconds: float = 0.0
-) -> WatchedRecovery | None:
-    """Read the log for `seconds`. Return how the recovery has ended; None while it goes on.
-
-    Raises `LabError` if the storage or the lab is at fault, `InvalidInput` if the requested settings are unknown to
-    the server.
+    `settings`: beyond the lab's own. Raises `LabError` if the storage or the lab is at fault, `InvalidInput` if the
+    server does not take the settings.
     """
+    instance = probe.instance
     try:
-        if not probe.recovered():
-            instance.read_log(seconds)
-            return None
+        while not probe.recovered():
+            instance.read_log(_LOOK)
         outcome, why = Outcome.READY, ""
     except StuckError:
         outcome, why = Outcome.STUCK, ""
     except RefusedError as error:
         outcome, why = Outcome.REFUSED, str(error)
     except ServerFailed:
-        place.check()
+        probe.place.check()
         if instance.status is None:
             raise
         outcome, why = (Outcome.DIED if instance.is_ready else Outcome.GAVE_UP), ""
-    if outcome is Outcome.GAVE_UP and (refused := _refused_setting(task, instance)) is not None:
+    if outcome is Outcome.GAVE_UP and (refused := _refused_setting(instance, settings)) is not None:
         raise refused
     if outcome is Outcome.READY and instance.recovery() is None:
         outcome = Outcome.NO_CRASH_RECOVERY
-    return WatchedRecovery(outcome, None if outcome is Outcome.READY else _unfinished(instance, probe, outcome, why))
+    return WatchedRecovery(outcome, None if outcome is Outcome.READY else _unfinished(probe, outcome, why))
 
 
-def _refused_setting(task: Recovering, instance: Instance) -> InvalidInput | None:
+def _refused_setting(instance: Instance, settings: str) -> InvalidInput | None:
     """Return the error for a requested setting that this server refuses, if an error in its log names one."""
-    said = error_naming(instance.log, settings_from(task.settings))
-    if said is None:
+    message = error_naming(instance.log, settings_from(settings))
+    if message is None:
         return None
-    return InvalidInput(f"{task.server.name} does not take {task.settings}: {said}", "give it settings of its version")
+    return InvalidInput(
+        f"{instance.server.name} does not take {settings}: {message}", "give it settings of its version"
+    )
 
 
-def _unfinished(instance: Instance, probe: Probe, outcome: Outcome, why: str) -> Unfinished:
-    since, status = probe.since_progress(), instance.status
+def _unfinished(probe: Probe, outcome: Outcome, why: str) -> Unfinished:
+    instance, since = probe.instance, probe.since_progress()
     stands = standing(instance.log)
     texts = [line.text for line in instance.log]
     repeated = () if outcome is Outcome.NO_CRASH_RECOVERY else repetitions(texts)
@@ -97,7 +73,7 @@ def _unfinished(instance: Instance, probe: Probe, outcome: Outcome, why: str) ->
         percent=stands.percent,
         progress_ended=since.progress_ended,
         ended=since.now,
-        status=status,
+        status=instance.status,
         why=why,
         cpu_seconds=since.cpu_seconds,
         device=since.device,

@@ -31,7 +31,7 @@ def test_crashes_are_planned_of_the_kind_asked_for(lab: Lab, name: str) -> None:
     groups = experiment.plan_from(factors, lab).groups
     assert groups
     assert {group.spec.crash for group in groups} == {"disk-power"}
-    with pytest.raises(InvalidInput, match="kind of crash"):
+    with pytest.raises(InvalidInput):
         read_factors(experiment.factors_type, {**_SMALL, "crash": "freeze"})
 
 
@@ -41,10 +41,9 @@ def test_a_power_cut_of_a_disk_that_cannot_lie_there_is_refused(lab: Lab, tmp_pa
     factors = {**_SMALL, "log_size": "64M,128M", "storage": asked, "crash": "disk-power"}
     experiment = load_experiment("throughput")
     plan = experiment.plan_from(read_factors(experiment.factors_type, factors), lab)
-    with pytest.raises(InvalidInput, match=asked):
+    with pytest.raises(InvalidInput) as refused:
         experiment.bench(lab, plan).check(range(len(plan.steps)))
-    with pytest.raises(InvalidInput, match=asked):
-        check_can_be_cut(asked, storage_profile(asked))
+    assert refused.value.problem.endswith(asked)
 
 
 @pytest.mark.parametrize("storage", [HOME, "hdd"])

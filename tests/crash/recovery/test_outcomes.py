@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from redolab.crash.recovery import recovery
 from redolab.crash.recovery.judge import judge
 from redolab.crash.recovery.probe import Probe
 from redolab.crash.recovery.task import Recorder, RecoveryTask
-from redolab.crash.recovery.watching import WatchedRecovery, watched
+from redolab.crash.recovery.watching import WatchedRecovery, watch_recovery
 from redolab.disks.place import Place
 from redolab.lab import Lab, journal_of, native_folder
 from redolab.machine import copies, files
@@ -36,30 +36,20 @@ SERVER = "mariadb-10.11"
 REFUSING = "mysql-9"
 
 
+@pytest.fixture(scope="module")
+def made() -> Iterator[dict[str, CrashImage]]:
+    """Server → its crash, made once for all tests here."""
+    made: dict[str, CrashImage] = {}
+    yield made
+    for image in made.values():
+        ImageStore(native_folder(PROJECT.lab)).remove(image.name, journal_of(PROJECT.lab))
+
+
 @pytest.fixture
-def image(lab: Lab, home: Path) -> CrashImage:
-    """A crash, made once for all tests here."""
-    images = ImageStore(home)
-    made = [each for each in images.all() if each.name in _MADE and each.spec.dataset.server == SERVER]
-    return made[0] if made else _made(lab, home, SERVER)
-
-
-def _made(lab: Lab, home: Path, name: str) -> CrashImage:
-    image = small_crash(lab, home, lab.server(name))
-    _MADE.append(image.name)
-    return image
-
-
-_MADE: list[str] = []
-
-
-@pytest.fixture(scope="module", autouse=True)
-def removed() -> Iterator[None]:
-    yield
-    images = ImageStore(native_folder(PROJECT.lab))
-    for name in _MADE:
-        images.remove(name, journal_of(PROJECT.lab))
-    _MADE.clear()
+def image(lab: Lab, made: dict[str, CrashImage]) -> CrashImage:
+    if SERVER not in made:
+        made[SERVER] = small_crash(lab, lab.server(SERVER))
+    return made[SERVER]
 
 
 class Kept:
@@ -100,37 +90,34 @@ def recovering(lab: Lab, home: Path, image: CrashImage, log: Path) -> Iterator[I
             yield instance
 
 
-class Struck(Probe):
-    """A probe of a server to which something happens when it is ready, before it is asked anything."""
+class Killed(Probe):
+    """A probe of a server that is killed when it is ready, before it is asked anything."""
 
-    happens: Callable[[Instance], None]
-    asked_first = False
-
-    def _knock(self) -> None:
-        if self._instance.is_ready and (not self.asked_first or self.connection is not None):
-            type(self).happens(self._instance)
-        if self.asked_first and self.connection is None and self._instance.is_ready:
-            self.connection = self._instance.connections.connect(1.0, 2.0)
-            return
-        if self._instance.is_ready:
-            super()._knock()
+    def knock(self) -> None:
+        if self.instance.is_ready:
+            assert self.instance.pid is not None
+            os.kill(self.instance.pid, signal.SIGKILL)
+            time.sleep(0.2)
+            super().knock()
 
 
-def ended(lab: Lab, home: Path, image: CrashImage, folder: Path, probe: type[Struck]) -> WatchedRecovery:
-    task = RecoveryTask(image=image, server=lab.server(SERVER), pool=64 * MIB, repeat=1)
+class Frozen(Probe):
+    """A probe of a server that hangs once it is ready and has accepted a connection."""
+
+    def knock(self) -> None:
+        if self.instance.is_ready:
+            self.connection = self.instance.connections.connect(1.0, 2.0)
+            self.instance.freeze()
+            super().knock()
+
+
+def ended(lab: Lab, home: Path, image: CrashImage, folder: Path, probe: type[Probe]) -> WatchedRecovery:
     place = Place(name="local", folder=home)
     with recovering(lab, home, image, folder / "error.log") as instance:
-        return watched(task, instance, probe(instance, Stage(None, ""), place, 20.0), place)
+        return watch_recovery(probe(instance, Stage(None, ""), place, 20.0), "")
 
 
 def test_a_server_that_dies_once_it_is_ready(lab: Lab, home: Path, image: CrashImage, tmp_path: Path) -> None:
-    class Killed(Struck):
-        @staticmethod
-        def happens(instance: Instance) -> None:
-            assert instance.pid is not None
-            os.kill(instance.pid, signal.SIGKILL)
-            time.sleep(0.2)
-
     end = ended(lab, home, image, tmp_path, Killed)
     assert end.outcome is Outcome.DIED
     assert end.unfinished is not None
@@ -140,13 +127,6 @@ def test_a_server_that_dies_once_it_is_ready(lab: Lab, home: Path, image: CrashI
 def test_a_server_that_hangs_in_what_the_probe_asks_does_not_hang_the_lab(
     lab: Lab, home: Path, image: CrashImage, tmp_path: Path
 ) -> None:
-    class Frozen(Struck):
-        asked_first = True
-
-        @staticmethod
-        def happens(instance: Instance) -> None:
-            instance.freeze()
-
     began = time.monotonic()
     end = ended(lab, home, image, tmp_path, Frozen)
     assert end.outcome is Outcome.REFUSED
@@ -155,9 +135,11 @@ def test_a_server_that_hangs_in_what_the_probe_asks_does_not_hang_the_lab(
     assert time.monotonic() - began < 60
 
 
-def test_a_server_that_refuses_the_first_write(lab: Lab, home: Path, tmp_path: Path) -> None:
-    of_mysql = _made(lab, home, REFUSING)
-    kept = recovered(lab, home, of_mysql, tmp_path, "super_read_only=1")
+def test_a_server_that_refuses_the_first_write(
+    lab: Lab, home: Path, made: dict[str, CrashImage], tmp_path: Path
+) -> None:
+    made[REFUSING] = small_crash(lab, lab.server(REFUSING))
+    kept = recovered(lab, home, made[REFUSING], tmp_path, "super_read_only=1")
     (trial,) = kept.trials
     assert trial.outcome is Outcome.REFUSED
     assert trial.seconds_to_ready is not None
@@ -202,7 +184,7 @@ def test_what_was_measured_is_kept_though_the_judge_fails(
 def test_a_server_that_does_not_answer_the_judge_is_unknown_and_one_that_ends_is_wrong(
     lab: Lab, home: Path, image: CrashImage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judging, "_CONNECT", 1.0)
+    monkeypatch.setattr(judging, "CONNECT", 1.0)
     stage = Progress(Console(quiet=True)).stage("judging")
     with stage as shown, recovering(lab, home, image, tmp_path / "error.log") as instance:
         instance.wait_ready()

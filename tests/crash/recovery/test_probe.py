@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
 import pymysql
 import pytest
@@ -65,9 +65,13 @@ class EarlyServer:
         return self.is_ready
 
 
-def test_usage_is_read_before_the_first_write_even_where_the_ready_line_comes_later(tmp_path: Any) -> None:
+def probe_of(server: EarlyServer, folder: Path) -> Probe:
+    return Probe(server, Stage(None, ""), Place(name="local", folder=folder), 120.0)  # type: ignore[arg-type]
+
+
+def test_usage_is_read_before_the_first_write_even_where_the_ready_line_comes_later(tmp_path: Path) -> None:
     server = EarlyServer()
-    probe = Probe(server, Stage(None, ""), Place(name="local", folder=tmp_path), 120.0)  # type: ignore[arg-type]
+    probe = probe_of(server, tmp_path)
     assert not probe.recovered()
     assert server.told == ["SHOW", "INSERT"]
     assert probe.pages_read == 42
@@ -109,18 +113,18 @@ class DeadConnection:
         self._server.closed += 1
 
 
-def test_a_connection_that_died_before_ready_is_no_refusal_of_a_server_that_is_ready(tmp_path: Any) -> None:
+def test_a_connection_that_died_before_ready_is_no_refusal_of_a_server_that_is_ready(tmp_path: Path) -> None:
     server = Dying(1)
-    probe = Probe(server, Stage(None, ""), Place(name="local", folder=tmp_path), 120.0)  # type: ignore[arg-type]
+    probe = probe_of(server, tmp_path)
     assert not probe.recovered()
     server.is_ready = True
     assert probe.recovered()
     assert server.closed == 1
 
 
-def test_a_server_that_is_ready_and_answers_no_new_connection_refuses(tmp_path: Any) -> None:
+def test_a_server_that_is_ready_and_answers_no_new_connection_refuses(tmp_path: Path) -> None:
     server = Dying(2)
     server.is_ready = True
-    probe = Probe(server, Stage(None, ""), Place(name="local", folder=tmp_path), 120.0)  # type: ignore[arg-type]
+    probe = probe_of(server, tmp_path)
     with pytest.raises(RefusedError):
         probe.recovered()

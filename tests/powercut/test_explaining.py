@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redolab.powercut.minimising import OutOfTries, fewest, fewest_losses
+from redolab.powercut.explaining import OutOfTries, fewest, fewest_losses
 from redolab.powercut.states import Lost
 
 
