@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from operator import itemgetter
 
 import msgspec
@@ -75,7 +76,7 @@ def spread_of(errors: Iterable[tuple[str, float]]) -> Spread:
     deviation, count = math.sqrt(math.fsum(squares) / len(squares)), len(squares)
     if count < _ENOUGH:
         return Spread(deviation=deviation, count=count)
-    reach = float(scipy.stats.t.ppf(_LEVEL, count))
+    reach = _t_quantile(_LEVEL, count)
     bounds = [_bound([[sign * error for error in own] for own in groups]) for sign in (1, -1)]
     above, below = (max(deviation, bound / reach) for bound in bounds)
     return Spread(deviation=deviation, count=count, above=above, below=below)
@@ -111,8 +112,14 @@ def spread_by_distance(errors: Sequence[tuple[str, float, float]], within: float
 
 def interval(predicted: float, spread: Spread, share: float = _NINETY) -> tuple[float, float]:
     """Return the seconds between which `share` of recoveries is expected, by Student's t with a scale for each side."""
-    reach = float(scipy.stats.t.ppf((1 + share) / 2, max(1, spread.count)))
+    reach = _t_quantile((1 + share) / 2, max(1, spread.count))
     return predicted * math.exp(-reach * spread.scale_below), predicted * math.exp(reach * spread.scale_above)
+
+
+@cache
+def _t_quantile(level: float, freedom: int) -> float:
+    """Return a quantile of Student's t. A fleet asks for the same few a hundred thousand times, and scipy is slow at one."""
+    return float(scipy.stats.t.ppf(level, freedom))
 
 
 def combined(within: Spread, beyond: Sequence[Spread]) -> Spread:
@@ -146,7 +153,7 @@ def spread_of_sum(parts: Sequence[tuple[float, Spread]]) -> Spread:
     if len(parts) == 1 or whole <= 0:
         return largest
     low, high = map(math.fsum, zip(*(interval(seconds, spread) for seconds, spread in parts), strict=True))
-    reach = float(scipy.stats.t.ppf(_LEVEL, max(1, largest.count)))
+    reach = _t_quantile(_LEVEL, max(1, largest.count))
     below, above = math.log(whole / low) / reach, math.log(high / whole) / reach
     return Spread(deviation=max(below, above), count=largest.count, above=above, below=below)
 
