@@ -80,7 +80,7 @@ def test_a_server_is_seen_by_its_files_its_reads_and_its_socket(tmp_path: Path) 
         while seen.is_running and time.monotonic() < deadline:
             time.sleep(0.02)
         assert seen.look(3.0) is None
-    with pytest.raises(InvalidInput, match="there is no process"):
+    with pytest.raises(InvalidInput):
         ServerProcess(process.pid)
 
 
