@@ -197,8 +197,8 @@ class Experience(msgspec.Struct, frozen=True, kw_only=True):
         `shows_reading`: only those whose redo was seen being read.
         """
         courses = [each for each in self.courses if each.shows_reading or not shows_reading]
-        alike = [each for each in courses if each.kind == kind]
-        return [Track(each) for each in (alike if len(alike) >= _FEWEST else courses)]
+        of_kind = [each for each in courses if each.kind == kind]
+        return [Track(each) for each in (of_kind if len(of_kind) >= _FEWEST else courses)]
 
 
 class Track:

@@ -170,6 +170,6 @@ def summary(followed: Followed, now: Instant, ready_after: float | None, first: 
 
 def _clock(at: float, now: float | None = None) -> str:
     """Return the time of day, with the date if it differs from that of `now`."""
-    moment = datetime.fromtimestamp(at)
-    is_same = now is None or datetime.fromtimestamp(now).date() == moment.date()
-    return moment.strftime("%H:%M:%S" if is_same else "%Y-%m-%d %H:%M:%S")
+    time = datetime.fromtimestamp(at)
+    is_today = now is None or datetime.fromtimestamp(now).date() == time.date()
+    return time.strftime("%H:%M:%S" if is_today else "%Y-%m-%d %H:%M:%S")

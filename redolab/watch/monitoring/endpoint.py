@@ -70,10 +70,10 @@ class Prometheus:
         self._opener = urllib.request.build_opener(_Stay, urllib.request.HTTPSHandler(context=config.tls()))
 
     def instant(self, expression: str, at: float) -> list[Sample]:
-        """Return the values of an expression at a moment. Raise `LabError` if there is no answer."""
+        """Return the values of an expression at one time. Raise `LabError` if there is no answer."""
         return self._ask("query", {"query": expression, "time": f"{at:.3f}"}, _Answer[Sample])
 
-    def at_moments(self, expression: str, start: float, end: float, step: float) -> list[Series]:
+    def series(self, expression: str, start: float, end: float, step: float) -> list[Series]:
         """Return an expression's values every `step` seconds from start to end. Raise `LabError` without an answer."""
         span = {"start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{step:.3f}"}
         return self._ask("query_range", {"query": expression, **span}, _Answer[Series])

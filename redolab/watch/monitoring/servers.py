@@ -15,8 +15,8 @@ from redolab.watch.monitoring.endpoint import Prometheus, Sample, Series
 from redolab.watch.monitoring.promql import IDENTITY, NAME, Expressions, matcher, variable_name
 
 DAY = 24 * HOUR
-MOMENTS = 101
-"""Number of times at which checkpoint ages are read: a crash at a random time meets one of them."""
+AGES = 101
+"""Number of checkpoint ages that are read, evenly over time: a crash at a random time meets one of them."""
 _PMM_SHARE = 0.94
 """Share of the hours: PMM's advisor warns if 6 % of them write more than the log holds."""
 _AT_ONCE = 2
@@ -129,7 +129,7 @@ def servers_of(
             pool.map(lambda day: _day(prometheus, expressions, labels, day, span, by_os_log_written), span.days())
         )
     start = span.end - span.length
-    ages = prometheus.at_moments(expressions.ages(), start, span.end, max(1.0, span.length / (MOMENTS - 1)))
+    ages = prometheus.series(expressions.ages(), start, span.end, max(1.0, span.length / (AGES - 1)))
     ages_of = {_identity(each): [round(float(age)) for _, age in each.values if float(age) >= 0] for each in ages}
     dirty = _values(prometheus, expressions.dirty_pages(min(span.length, DAY)), span.end)
     tables = _values(prometheus, expressions.tables(), span.end)

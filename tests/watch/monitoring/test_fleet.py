@@ -22,7 +22,7 @@ from redolab.watch.monitoring.endpoint import Prometheus
 from redolab.watch.monitoring.fleet import FleetRow, since
 from redolab.watch.monitoring.fleet_report import html_page, read_fleet, write_fleet
 from redolab.watch.monitoring.http_config import HttpConfig
-from redolab.watch.monitoring.servers import DAY, MOMENTS, MonitoredServer, Span, matchers_of, servers_of
+from redolab.watch.monitoring.servers import AGES, DAY, MonitoredServer, Span, matchers_of, servers_of
 from tests.command import redolab
 from tests.watch.monitoring.running import prometheus, unpacked
 
@@ -66,7 +66,7 @@ def test_every_server_is_known_by_its_own_metrics(servers: list[MonitoredServer]
         assert each.version == made.kind[0]
         assert each.pool == made.pool
         assert each.labels["job"] == "mysql"
-        assert len(each.ages) >= MOMENTS - 5
+        assert len(each.ages) >= AGES - 5
         assert not each.is_resized
 
 
