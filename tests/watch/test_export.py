@@ -46,7 +46,7 @@ def test_a_server_under_load_that_goes_away_and_comes_back(lab: Lab, mariadb: In
         assert before["redolab_up", ()] == 1
         load(lab, instance, 2)
         loaded = scraped()
-        assert loaded["redolab_redo_bytes_total", ()] > before["redolab_redo_bytes_total", ()] + 1_000_000
+        assert loaded["redolab_redo_bytes_total", ()] > before["redolab_redo_bytes_total", ()] + 100_000
         assert loaded["redolab_checkpoint_age_bytes", ()] > before["redolab_checkpoint_age_bytes", ()]
         assert 0 < loaded["redolab_checkpoint_age_ratio", ()] < 1
         assert loaded["redolab_until_writers_wait_seconds", ()] > 0
