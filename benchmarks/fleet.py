@@ -18,8 +18,7 @@ from pathlib import Path
 import psutil
 
 from benchmarks.synthetic_fleet import SyntheticServer, write_blocks
-from tests.watch.monitoring.running import prometheus
-from tests.watch.prometheus import unpacked
+from tests.watch.monitoring.running import prometheus, unpacked
 
 _END = 1_795_820_000
 _DAYS = 30

@@ -15,7 +15,7 @@ no_server=(
     tests/crash/test_{fill,wanted}.py tests/experiments/test_{anatomy,large_logs,recovery_table,refused}.py
     tests/powercut/test_{explaining,ledger,recovering,states}.py tests/crash/recovery/test_{probe,warm}.py
     tests/predict/test_{answers,fitting,judged_loads,other_machines,own_machine,relatives,rules,shipped,trade,usual}.py
-    tests/watch/test_{advice,clock_step,log_course,log_tail,screen,server_process,shipped_recoveries,standing,time_left}.py
+    tests/watch/test_{advice,clock_step,log_course,log_tail,screen,server_process,shipped_recoveries,standing,time_left,view}.py
 )
 with_server=(--ignore=$set_up "${no_server[@]/#/--ignore=}")
 

@@ -90,7 +90,7 @@ def fleet(
     from redolab.report.table import SCREEN
     from redolab.units import format_duration, parse_duration, parse_percent
     from redolab.watch.monitoring.fleet import FleetQuestion, fleet_rows, since
-    from redolab.watch.monitoring.fleet_file import Rules, read_rules
+    from redolab.watch.monitoring.fleet_file import read_rules
     from redolab.watch.monitoring.fleet_report import check_output, fleet_table, read_fleet, write_fleet
     from redolab.watch.monitoring.servers import servers_of
 
@@ -105,7 +105,7 @@ def fleet(
         storage=storage,
         workload=workload,
         moment=Moment(crash),
-        rules=Rules() if rules is None else read_rules(rules),
+        rules=() if rules is None else read_rules(rules),
         from_os_log_written=monitored_by.from_os_log_written,
     )
     before = None if earlier is None else read_fleet(earlier)

@@ -111,14 +111,14 @@ def follow(
     server or its log ends before it is ready, or if it does not get on when you stop.
     """
     from redolab.units import parse_duration
-    from redolab.watch.following.follow import Asked, experience
+    from redolab.watch.following.follow import FollowRequest, experience
     from redolab.watch.following.follow import follow as follow_recovery
 
-    asked = Asked(
+    request = FollowRequest(
         log=None if log is None else Path(log),
         pid=pid,
         address=server_at.address() if server_at.is_anything else None,
         server=server,
         waits=waits,
     )
-    follow_recovery(asked, experience(), None if every is None else parse_duration(every), as_json=as_json)
+    follow_recovery(request, experience(), None if every is None else parse_duration(every), as_json=as_json)

@@ -49,7 +49,7 @@ def build(output: Path) -> None:
         "__main__.py": _MAIN.encode(),
         f"redolab/incident/{RECOVERIES}": (PROJECT.provision / RECOVERIES).read_bytes(),
         f"redolab/incident/{COMMIT}": lab_commit().encode(),
-        **{str(path.relative_to(_ROOT)): path.read_bytes() for path in _modules()},
+        **{str(path.relative_to(_ROOT)): path.read_bytes() for path in modules_to_pack(_BEGIN, _ROOT)},
         **{str(path.relative_to(_STANDINS)): path.read_bytes() for path in _standins()},
         **dict(_packed()),
     }
@@ -61,17 +61,20 @@ def build(output: Path) -> None:
     output.chmod(0o755)
 
 
-def _modules() -> Iterable[Path]:
-    """Return the files of all modules of redolab that the commands import, and of the packages around them."""
+def modules_to_pack(begin: str, root: Path) -> Iterable[Path]:
+    """Return the files below `root` of all modules that the module `begin` imports, and of the packages around them.
+
+    Raises `LabError` if one needs what a server's Python does not have.
+    """
     known = sys.stdlib_module_names | {_PACKED, *(path.stem for path in _STANDINS.iterdir())}
-    found = dict[str, Path]()
-    wanted = [_BEGIN, "redolab.incident.older"]
+    files = dict[str, Path]()
+    wanted = [begin, "redolab.incident.older"]
     while wanted:
         name = wanted.pop()
-        path = _file(name)
-        if name in found or path is None:
+        path = _file(name, root)
+        if name in files or path is None:
             continue
-        found[name] = path
+        files[name] = path
         if name == "redolab":
             # `load_runs` is for notebooks.
             continue
@@ -82,12 +85,12 @@ def _modules() -> Iterable[Path]:
                 wanted.append(imported)
             elif top and top not in known:
                 raise LabError(f"{name} imports {top}", f"keep it out of what {PROGRAM} packs")
-    return found.values()
+    return files.values()
 
 
-def _file(module: str) -> Path | None:
+def _file(module: str, root: Path) -> Path | None:
     """Return a module's file; None if there is no such module: the name is of something in one."""
-    path = _ROOT.joinpath(*module.split("."))
+    path = root.joinpath(*module.split("."))
     return next((each for each in (path / "__init__.py", path.with_suffix(".py")) if each.exists()), None)
 
 

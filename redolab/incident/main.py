@@ -78,7 +78,7 @@ def _run(arguments: Sequence[str]) -> None:
 
 def _follow(arguments: Sequence[str]) -> None:
     from redolab.units import parse_duration
-    from redolab.watch.following.follow import Asked, experience, follow
+    from redolab.watch.following.follow import FollowRequest, experience, follow
 
     given = follow_options().parse_intermixed_args(arguments)
     asks = (given.defaults_file, given.socket, given.host, given.port, given.user, given.ask_password or None)
@@ -89,7 +89,7 @@ def _follow(arguments: Sequence[str]) -> None:
         address = Address(given.defaults_file, given.socket, given.host, given.port, given.user)
         address.check()
         address = address.with_password(getpass.getpass("Password: ") if given.ask_password else None)
-    asked = Asked(
+    request = FollowRequest(
         log=None if given.log is None else Path(given.log),
         pid=given.pid,
         address=address,
@@ -97,7 +97,7 @@ def _follow(arguments: Sequence[str]) -> None:
         waits=given.wait,
     )
     every = None if given.every is None else parse_duration(given.every)
-    follow(asked, experience(_packed(RECOVERIES)), every, as_json=given.json)
+    follow(request, experience(_packed(RECOVERIES)), every, as_json=given.json)
 
 
 def _timeline(arguments: Sequence[str]) -> None:

@@ -62,11 +62,11 @@ class Expectations:
         """Return the predicted recoveries. Empty without a model; without a known age only the worst case."""
         if self.model is None:
             return []
-        found = []
+        expected = []
         for when, each in ((When.NOW, sample), (When.HIGHEST, highest)):
             if each is not None and each.checkpoint_age:
-                found.append(self._expected(when, each.checkpoint_age, each.dirty_pages or None))
-        return [*found, self._expected(When.WORST, self.model.worst_age(self.log_size), None)]
+                expected.append(self._expected(when, each.checkpoint_age, each.dirty_pages or None))
+        return [*expected, self._expected(When.WORST, self.model.worst_age(self.log_size), None)]
 
     def _expected(self, when: When, age: int, dirty_pages: int | None) -> Expected:
         assert self.model is not None
@@ -83,8 +83,8 @@ class Expectations:
 def expectations(question: Question, log_size: int | None) -> Expectations:
     """Return the model for a server with a redo log of `log_size` bytes, or the reason why there is none."""
     if log_size is None:
-        said = "not known: the server does not say how large its redo log is"
-        return Expectations(None, 0, Unknown.LOG_SIZE, said)
+        why_not = "not known: the server does not say how large its redo log is"
+        return Expectations(None, 0, Unknown.LOG_SIZE, why_not)
     reason = Unknown.NOT_MEASURED
     try:
         model = model_for(question)

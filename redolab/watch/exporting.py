@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import ipaddress
 import signal
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 
 from prometheus_client import CollectorRegistry, start_http_server, write_to_textfile
 
-from redolab.errors import InvalidInput, LabError
+from redolab.errors import Interrupted, InvalidInput, LabError
+from redolab.machine import interrupts
 from redolab.watch.metrics import ServerCollector
 from redolab.watch.watched import ServerToCome
 
@@ -43,8 +41,8 @@ def serve(server: ServerToCome, host: str, port: int) -> None:
         raise LabError(
             f"nothing can listen on {host}:{port} ({error.strerror})", "choose another with --listen"
         ) from None
-    with _stopped() as stop:
-        stop.wait()
+    with suppress(Interrupted), interrupts.unwinding():
+        signal.pause()
     serving.shutdown()
     serving.server_close()
     thread.join()
@@ -61,12 +59,14 @@ def write_file(server: ServerToCome, file: Path, every: float) -> None:
         raise InvalidInput(f"node_exporter does not read {file.name}", f"give it a name that ends in {_SUFFIX}")
     registry = _registry(server)
     due = time.monotonic()
-    with _stopped() as stop:
+    with suppress(Interrupted), interrupts.unwinding():
         try:
-            while not stop.wait(max(0.0, due - time.monotonic())):
-                write_to_textfile(str(file), registry)
+            while True:
+                with interrupts.held():
+                    write_to_textfile(str(file), registry)
                 # Counted from fixed points, and past those that a slow answer made it miss.
                 due += every * max(1, -(-(time.monotonic() - due) // every))
+                time.sleep(max(0.0, due - time.monotonic()))
         finally:
             # A stale file would be scraped for ever as the server's present state.
             with suppress(FileNotFoundError):
@@ -77,22 +77,3 @@ def _registry(server: ServerToCome) -> CollectorRegistry:
     registry = CollectorRegistry(auto_describe=False)
     registry.register(ServerCollector(server))
     return registry
-
-
-@contextmanager
-def _stopped() -> Iterator[threading.Event]:
-    """Yield an event that SIGINT, SIGTERM and SIGHUP set."""
-    event = threading.Event()
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        event.set()
-
-    # A user who started the program with nohup wants SIGHUP ignored.
-    nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-    caught = [signal.SIGINT, signal.SIGTERM, *([] if nohup else [signal.SIGHUP])]
-    before = {each: signal.signal(each, stop) for each in caught}
-    try:
-        yield event
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)

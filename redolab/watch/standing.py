@@ -40,6 +40,35 @@ class FlushLimits:
     """Share of the pool's pages that may be dirty before the server flushes."""
     pool_pages: int
 
+    def driver(self, sample: Sample) -> Driver | None:
+        """Return the reason for flushing; None where the server does not report its checkpoint age."""
+        age, dirty, share = sample.checkpoint_age, sample.dirty_pages, self.dirty_share
+        if age is None:
+            return None
+        if self.hard is not None and age >= self.hard:
+            return Driver.WAITING
+        if self.sync is not None and age >= self.sync:
+            return Driver.SYNC
+        if dirty is not None and share is not None and self.pool_pages and dirty >= share * self.pool_pages:
+            return Driver.DIRTY_PAGES
+        if self.adaptive is not None and age >= self.adaptive:
+            return Driver.CHECKPOINT_AGE
+        return Driver.NOTHING
+
+    def seconds_until_waiting(self, before: Sample | None, now: Sample) -> float | None:
+        """Return the seconds until statements wait at the growth between the samples; infinite without growth.
+
+        None if it is unknown: at the first sample after the server started, or without an age.
+        """
+        if self.hard is None or before is None or before.checkpoint_age is None or now.checkpoint_age is None:
+            return None
+        if now.checkpoint_age >= self.hard:
+            return 0.0
+        seconds, grown = now.monotonic - before.monotonic, now.checkpoint_age - before.checkpoint_age
+        if seconds <= 0:
+            return None
+        return math.inf if grown <= 0 else (self.hard - now.checkpoint_age) / grown * seconds
+
 
 def flush_limits(variables: Mapping[str, str], hard: int | None, sync: int | None, page_size: int) -> FlushLimits:
     """Return the thresholds, from a server's variables and the ages that it or its version's formula gives.
@@ -59,39 +88,6 @@ def flush_limits(variables: Mapping[str, str], hard: int | None, sync: int | Non
         dirty_share=None if dirty is None else dirty / _PERCENT,
         pool_pages=int(variables.get("innodb_buffer_pool_size", 0)) // page_size,
     )
-
-
-def driver(limits: FlushLimits, sample: Sample) -> Driver | None:
-    """Return the reason for flushing; None where the server does not report its checkpoint age."""
-    age = sample.checkpoint_age
-    if age is None:
-        return None
-    if limits.hard is not None and age >= limits.hard:
-        return Driver.WAITING
-    if limits.sync is not None and age >= limits.sync:
-        return Driver.SYNC
-    dirty, share = sample.dirty_pages, limits.dirty_share
-    if dirty is not None and share is not None and limits.pool_pages and dirty >= share * limits.pool_pages:
-        return Driver.DIRTY_PAGES
-    if limits.adaptive is not None and age >= limits.adaptive:
-        return Driver.CHECKPOINT_AGE
-    return Driver.NOTHING
-
-
-def seconds_until_waiting(limits: FlushLimits, before: Sample | None, now: Sample) -> float | None:
-    """Return the seconds until statements wait at the growth between the samples; infinite without growth.
-
-    None if it is unknown: at the first sample after the server started, or without an age.
-    """
-    if limits.hard is None or before is None or before.checkpoint_age is None or now.checkpoint_age is None:
-        return None
-    seconds = now.monotonic - before.monotonic
-    if now.checkpoint_age >= limits.hard:
-        return 0.0
-    grown = now.checkpoint_age - before.checkpoint_age
-    if seconds <= 0:
-        return None
-    return math.inf if grown <= 0 else (limits.hard - now.checkpoint_age) / grown * seconds
 
 
 def _number(variables: Mapping[str, str], name: str) -> float | None:

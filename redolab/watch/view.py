@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import msgspec
 from rich.console import Console
 
 from redolab.errors import LabError
@@ -18,11 +17,12 @@ from redolab.watch.crash_now import Expectations, Expected, When
 from redolab.watch.standing import Driver
 from redolab.watch.watched import Standing, WatchedServer
 
-_WORDS = {
+CRASHES = {
     When.NOW: "if it crashed now",
     When.HIGHEST: "at the highest age seen",
     When.WORST: "at the worst: statements wait",
 }
+"""Names of the crashes in tables."""
 _DRIVERS = {
     Driver.WAITING: "the log is full: statements wait",
     Driver.SYNC: "flushing is forced by the checkpoint age",
@@ -32,60 +32,32 @@ _DRIVERS = {
 }
 
 
-class ExpectedNow(msgspec.Struct, frozen=True, kw_only=True):
-    """One predicted recovery, for programs; sizes in bytes, times in seconds."""
-
-    crash: str
-    redo: int
-    dirty_pages: int | None
-    ready_s: float
-    half_s: tuple[float, float]
-    ninety_s: tuple[float, float]
-
-
-class PredictedNow(msgspec.Struct, frozen=True, kw_only=True):
-    """State of a running server, for programs; sizes in bytes."""
-
-    server: str
-    version: str
-    log_size: int | None
-    buffer_pool: int
-    checkpoint_age: int | None
-    of_the_limit: float | None
-    flushing_driven_by: str | None
-    seconds_until_writers_wait: float | None
-    """Seconds; None where they are unknown or the age does not grow."""
-    recoveries: tuple[ExpectedNow, ...]
-    evidence: str
-    warnings: tuple[str, ...]
-
-
-def predicted_now(server: WatchedServer, standing: Standing) -> PredictedNow:
-    """Return the state of a running server for programs."""
+def predicted_now(server: WatchedServer, standing: Standing) -> dict[str, object]:
+    """Return the state of a running server for programs; sizes in bytes, times in seconds."""
     until, model = standing.seconds_until_waiting, server.expectations.model
-    return PredictedNow(
-        server=server.name,
-        version=server.version,
-        log_size=server.log_size,
-        buffer_pool=server.buffer_pool,
-        checkpoint_age=standing.sample.checkpoint_age,
-        of_the_limit=standing.full,
-        flushing_driven_by=None if standing.driver is None else str(standing.driver),
-        seconds_until_writers_wait=None if until is None or math.isinf(until) else until,
-        recoveries=tuple(
-            ExpectedNow(
-                crash=str(each.when),
-                redo=each.redo,
-                dirty_pages=each.dirty_pages,
-                ready_s=each.prediction.seconds,
-                half_s=each.prediction.half,
-                ninety_s=each.prediction.ninety,
-            )
+    return {
+        "server": server.name,
+        "version": server.version,
+        "log_size": server.log_size,
+        "buffer_pool": server.buffer_pool,
+        "checkpoint_age": standing.sample.checkpoint_age,
+        "of_the_limit": standing.full,
+        "flushing_driven_by": standing.driver,
+        "seconds_until_writers_wait": None if until is None or math.isinf(until) else until,
+        "recoveries": [
+            {
+                "crash": each.when,
+                "redo": each.redo,
+                "dirty_pages": each.dirty_pages,
+                "ready_s": each.prediction.seconds,
+                "half_s": each.prediction.half,
+                "ninety_s": each.prediction.ninety,
+            }
             for each in standing.expected
-        ),
-        evidence="" if model is None else evidence(model),
-        warnings=tuple(server.expectations.reservations()),
-    )
+        ],
+        "evidence": "" if model is None else evidence(model),
+        "warnings": server.expectations.reservations(),
+    }
 
 
 def in_words(server: WatchedServer, standing: Standing) -> list[str]:
@@ -95,10 +67,10 @@ def in_words(server: WatchedServer, standing: Standing) -> list[str]:
     if age is None:
         return [f"{where}: the server does not tell its checkpoint age, so that a crash now is not known"]
     full = "" if standing.full is None else f", {standing.full:.0%} of that at which statements wait"
-    said = [f"{where}: checkpoint age {format_size(age)}{full}"]
+    sentences = [f"{where}: checkpoint age {format_size(age)}{full}"]
     if standing.driver is not None:
-        said.append(f"{_DRIVERS[standing.driver]}{_until(standing.seconds_until_waiting)}")
-    return said
+        sentences.append(f"{_DRIVERS[standing.driver]}{_until(standing.seconds_until_waiting)}")
+    return sentences
 
 
 def _until(seconds: float | None) -> str:
@@ -112,7 +84,7 @@ def _until(seconds: float | None) -> str:
 def recovery_table(expectations: Expectations, expected: Sequence[Expected]) -> ReportTable:
     """Return a table with a row for each predicted recovery."""
     columns = [
-        Column[Expected]("crash", lambda row: _WORDS[row.when]),
+        Column[Expected]("crash", lambda row: CRASHES[row.when]),
         Column[Expected]("redo", lambda row: format_size(row.redo), right=True),
         Column[Expected](
             "dirty pages",

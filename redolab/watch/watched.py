@@ -1,4 +1,4 @@
-"""A running server of the user's that is looked at again and again; it is only read."""
+"""A running server of the user's that is sampled again and again; it is only read."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from redolab.servers.address import Address
 from redolab.servers.dialects import Version, family_of
 from redolab.servers.redo_counters import Sample
 from redolab.watch.crash_now import Expectations, Expected, expectations
-from redolab.watch.standing import Driver, FlushLimits, driver, flush_limits, seconds_until_waiting
+from redolab.watch.standing import Driver, FlushLimits, flush_limits
 
 _PAGE = 16 * 1024
 _GAP = 600.0
-"""Seconds between two looks after which nothing is said of a rate."""
+"""Seconds between two samples after which their rate is not reported."""
 _SETTINGS_EVERY = 60.0
 """Seconds after which its settings are read again: a redo log or a pool can be resized while it runs."""
 
@@ -29,11 +29,15 @@ class Standing:
 
     sample: Sample
     limits: FlushLimits
-    driver: Driver | None
     growth: SegmentGrowth | None
     """Growth since the last look; None for the first look after a server's start, and after a long gap."""
     seconds_until_waiting: float | None
     expected: tuple[Expected, ...]
+
+    @property
+    def driver(self) -> Driver | None:
+        """Return the reason for flushing; None where the server does not report its checkpoint age."""
+        return self.limits.driver(self.sample)
 
     @property
     def full(self) -> float | None:
@@ -43,17 +47,16 @@ class Standing:
 
 
 class WatchedServer:
-    """A server, with what answers for its recovery."""
+    """A server, its current settings, and the model of its recovery."""
 
     def __init__(self, address: Address, storage: str, workload: str | None, server: str | None = None) -> None:
         """Connect. `server`: the one whose calibration is used, not the reported one.
 
         Raises `LabError` if that fails.
         """
-        self._address = address
         self._live = LiveServer(address)
-        self._given = server, storage, workload
-        self._learn()
+        self._named, self._storage, self._workload = server, storage, workload
+        self._choose_model()
         self._read_at = time.monotonic()
         self._series = Series(_GAP)
         self._before: Sample | None = None
@@ -70,8 +73,8 @@ class WatchedServer:
         sample = self._live.sample()
         if sample is None:
             return None
-        if (self._live.version, self._live.buffer_pool, self._live.log_size) != self._learnt:
-            self._learn()
+        if (self._live.version, self._live.buffer_pool, self._live.log_size) != self._model_is_for:
+            self._choose_model()
         growth = self._series.add(sample)
         if growth is None:
             # The server was restarted: earlier samples say nothing about it.
@@ -88,38 +91,36 @@ class WatchedServer:
         return Standing(
             sample=sample,
             limits=limits,
-            driver=driver(limits, sample),
             growth=growth,
-            seconds_until_waiting=seconds_until_waiting(limits, before, sample),
+            seconds_until_waiting=limits.seconds_until_waiting(before, sample),
             expected=tuple(self.expectations.of(sample, self._highest)),
         )
 
-    def _learn(self) -> None:
+    def _choose_model(self) -> None:
         """Choose the model for the server's current version, buffer pool and redo log."""
-        server, storage, workload = self._given
-        self._learnt = self._live.version, self._live.buffer_pool, self._live.log_size
-        self.version, self.buffer_pool, self.log_size = self._learnt
-        self.name = server or f"{family_of(self.version)}-{Version.parse(self.version)}"
+        self._model_is_for = self._live.version, self._live.buffer_pool, self._live.log_size
+        self.version, self.buffer_pool, self.log_size = self._model_is_for
+        self.name = self._named or f"{family_of(self.version)}-{Version.parse(self.version)}"
         question = Question(
             server=self.name,
-            storage=storage,
+            storage=self._storage,
             pool=self.buffer_pool,
-            workload=workload,
+            workload=self._workload,
             read_threads=self._live.read_threads,
             binary_log=self._live.binary_log,
         )
         self.expectations: Expectations = expectations(question, self.log_size)
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._live.close()
 
 
 class ServerToCome:
-    """A server that may be away when it is looked at first, as after a crash of its machine."""
+    """A server that may be away at the first look, as after a crash of its machine."""
 
     def __init__(self, reach: Callable[[], WatchedServer]) -> None:
-        """`reach` raises `LabError` if it cannot be asked, and `Unreachable` as long as nothing answers."""
+        """`reach` connects; it raises `Unreachable` as long as nothing answers, `LabError` if the server refuses."""
         self._reach = reach
         self.server: WatchedServer | None = None
 
@@ -133,6 +134,6 @@ class ServerToCome:
         return self.server.look()
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self.server is not None:
             self.server.close()

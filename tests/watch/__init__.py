@@ -1,1 +1,1 @@
-"""Tests of the room of running servers."""
+"""Tests of servers of the user while they run or recover."""

@@ -1,4 +1,4 @@
-"""The wall clock is set while a recovery is followed, as chrony does after a boot: nothing that is told of it changes."""
+"""The wall clock is set while a recovery is followed, as chrony does after a boot: its states do not change."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def processes(replay: Replay) -> RecordedProcess:
 def followed(
     replay: Replay, step: float, log: Path, monkeypatch: pytest.MonkeyPatch, *, by_process: bool, by_log: bool
 ) -> Iterator[tuple[Followed, float]]:
-    """All that is told of a recovery until it is ready, with the wall time of each."""
+    """Yield the states of a recovery until it is ready, with the wall time of each."""
     experience = follow.experience()
     known = msgspec.structs.replace(experience, courses=experience.courses[::20])
     log.write_text("")
@@ -79,11 +79,11 @@ def followed(
     process = processes(replay) if by_process else None
     follower = Follower(known, process, _BOOTED, server=replay.server, has_log=by_log)
     # A process is named, so that none is looked for.
-    asked = follow.Asked(log=log, pid=1, address=None, server=replay.server, waits=False)
-    for stands, instant in follow._looks(follower, LogTail(log) if by_log else None, asked):
+    request = follow.FollowRequest(log=log, pid=1, address=None, server=replay.server, waits=False)
+    for state, instant in follow.states(follower, LogTail(log) if by_log else None, request):
         if clocks.passed > replay.ready:
             return
-        yield stands, instant.wall
+        yield state, instant.wall
 
 
 @pytest.mark.parametrize(("by_process", "by_log"), [(True, True), (False, True), (True, False)])
@@ -97,9 +97,9 @@ def test_a_clock_that_is_set_changes_nothing_but_the_time_of_day(
         for step in (0.0, 70.0, -70.0)
     )
     assert len(without) >= replay.ready / _LOOK - 1
-    assert any(each.left is not None for each, _ in without)
+    assert any(state.left is not None for state, _ in without)
     for stepped, step in ((ahead, 70.0), (back, -70.0)):
-        assert [each for each, _ in stepped] == [each for each, _ in without]
+        assert [state for state, _ in stepped] == [state for state, _ in without]
         assert stepped[-1][1] - without[-1][1] == step
 
 

@@ -7,9 +7,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -30,11 +31,11 @@ from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.watch.following.advice import Advice
 from redolab.watch.following.follow import experience
 from redolab.watch.following.follower import Followed, Follower, State
-from redolab.watch.following.log_tail import Said
+from redolab.watch.following.log_tail import LoggedRecord
 from redolab.watch.following.redo_files import redo_to_recover
 from redolab.watch.following.server_process import Look, option_in
 from redolab.watch.following.service import StartLimit
-from redolab.watch.following.time_left import TimeLeft, Way
+from redolab.watch.following.time_left import Way
 from tests.command import redolab
 from tests.counters.live.watched import fresh, running
 from tests.small_crash import small_crash
@@ -67,17 +68,17 @@ def test_a_recovery_without_a_log(name: str, lab: Lab, home: Path, tmp_path: Pat
         follower = Follower(experience(), process, time.monotonic(), server=name, has_log=False)
         while not instance.is_ready:
             follower.look(time.monotonic())
-            seen.append(follower.stands(time.monotonic()))
+            seen.append(follower.state_at(time.monotonic()))
             instance.read_log(0.02)
         deadline = time.monotonic() + 5
         while seen[-1].state is not State.READY and time.monotonic() < deadline:
             follower.look(time.monotonic())
-            seen.append(follower.stands(time.monotonic()))
+            seen.append(follower.state_at(time.monotonic()))
         recovery = instance.recovery()
-        said = redolab("follow", "--pid", str(instance.pid))
+        done = redolab("follow", "--pid", str(instance.pid), "--json")
     assert seen[-1].state is State.READY
-    assert said.returncode == 0, said.stderr
-    assert "ready" in said.stdout
+    assert done.returncode == 0, done.stderr
+    assert last_object(done.stdout)["state"] == "ready"
 
     # The same, as the lab keeps it; what is torn is left out.
     looks_of(log).write_bytes(looks_of(log).read_bytes() + b'{"at":')
@@ -104,48 +105,48 @@ def test_a_recovery_without_a_log(name: str, lab: Lab, home: Path, tmp_path: Pat
     assert {each.phase for each in recovering} <= {Phase.SCAN, Phase.APPLY}
 
 
+def followed(lines: Iterable[str], *options: str) -> subprocess.CompletedProcess[str]:
+    return redolab("follow", *options, "-", given="".join(f"{line}\n" for line in lines))
+
+
+def last_object(output: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(output.splitlines()[-1])
+    return found
+
+
 def test_a_log_that_ends_within_a_recovery() -> None:
-    """The first half of a recorded one: phase, redo and the time left stand in one line, and in one object."""
+    """The first half of a recorded one. Nothing is started after it that needs the server: the status is 3."""
     replay = recorded("mysql-9", longer_than=30.0)
-    lines = [text for at, text in replay.lines if at < replay.ready / 2]
-    said = redolab("follow", "--json", "-", given="".join(f"{text}\n" for text in lines))
-    # So that nothing is started after it that needs the server.
-    assert said.returncode == 3
-    assert "the log ended before it was ready" in said.stderr
-    last = json.loads(said.stdout.splitlines()[-1])
+    done = followed((text for at, text in replay.lines if at < replay.ready / 2), "--json")
+    assert done.returncode == 3
+    last = last_object(done.stdout)
     assert last["state"] == "recovering"
     assert last["redo_read"] > 0
     assert 0 < last["left_low_s"] < last["left_s"] < last["left_high_s"]
     assert last["advice"] == "wait"
-    assert "a restart begins again at the checkpoint" in last["words"][0]
 
 
 @pytest.mark.parametrize("server", ["mysql-9", "mariadb-10.2"])
 def test_it_says_how_often_intervals_held_for_such_servers(server: str) -> None:
     """Once in words, and only where that is much less than eight times in ten; always for programs."""
     replay = recorded(server)
-    given = "".join(f"{text}\n" for at, text in replay.lines if at < replay.ready / 2)
+    lines = [text for at, text in replay.lines if at < replay.ready / 2]
     held = experience().held[Way.LOG][replay.kind]
-    last = json.loads(redolab("follow", "--json", "-", given=given).stdout.splitlines()[-1])
-    assert last["held"] == msgspec.to_builtins(held)
-    words = redolab("follow", "-", given=given).stdout
+    assert last_object(followed(lines, "--json").stdout)["held"] == msgspec.to_builtins(held)
+    words = followed(lines).stdout
     assert words.count(f"({held.recoveries} recoveries)") == (held.inside < 0.7 * held.asked) == (server != "mysql-9")
 
 
-def test_where_files_are_looked_at_it_says_how_many_and_for_how_long_at_least() -> None:
+def test_where_files_are_looked_at_it_says_how_many() -> None:
     """MySQL 9.7 with 20,000 tables on a slow disk: nothing shows for minutes that it recovers."""
-    told = "\n".join(
-        [
-            "2026-11-26T19:24:14.099667Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 9.7.4-2) starting as process 2",
-            "2026-11-26T19:24:14.714414Z 1 [Note] [MY-012207] [InnoDB] Using 3 threads to scan 20020 tablespace files",
-            "2026-11-26T19:24:24.722445Z 0 [Note] [MY-012200] [InnoDB] Thread# 0 - Checked 406/10010 files",
-            "2026-11-26T19:24:24.733556Z 0 [Note] [MY-012200] [InnoDB] Thread# 1 - Checked 406/10010 files",
-        ]
-    )
-    said = redolab("follow", "-", given=f"{told}\n")
-    assert "looking at its tablespace files, 812 of 20,020, 81/s; nothing shows yet that it recovers" in said.stdout
-    programs = json.loads(redolab("follow", "--json", "-", given=f"{told}\n").stdout.splitlines()[-1])
-    assert (programs["state"], programs["files_done"], programs["files_of"]) == ("starting", 812, 20020)
+    lines = [
+        "2026-11-26T19:24:14.099667Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 9.7.4-2) starting as process 2",
+        "2026-11-26T19:24:14.714414Z 1 [Note] [MY-012207] [InnoDB] Using 3 threads to scan 20020 tablespace files",
+        "2026-11-26T19:24:24.722445Z 0 [Note] [MY-012200] [InnoDB] Thread# 0 - Checked 406/10010 files",
+        "2026-11-26T19:24:24.733556Z 0 [Note] [MY-012200] [InnoDB] Thread# 1 - Checked 406/10010 files",
+    ]
+    last = last_object(followed(lines, "--json").stdout)
+    assert (last["state"], last["files_done"], last["files_of"]) == ("starting", 812, 20020)
 
 
 def test_the_next_start_is_waited_for(tmp_path: Path) -> None:
@@ -177,37 +178,61 @@ def test_a_server_that_runs_is_none_that_recovers(lab: Lab, mariadb: InstalledSe
     log.write_text("")
     with running(lab, mariadb, folder) as instance:
         assert instance.pid is not None
-        said = redolab("follow", "--pid", str(instance.pid), str(log), "--json")
-    assert said.returncode == 0, said.stderr
-    states = [json.loads(line)["state"] for line in said.stdout.splitlines()]
+        done = redolab("follow", "--pid", str(instance.pid), str(log), "--json")
+    assert done.returncode == 0, done.stderr
+    states = [json.loads(line)["state"] for line in done.stdout.splitlines()]
     assert set(states) <= {"starting", "ready"}
     assert states[-1] == "ready"
 
 
+STARTS = [
+    "2026-11-21T09:00:00.000000Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 9.7.4) starting as process 77",
+    "2026-11-21T09:00:01.000000Z 1 [Note] [MY-012550] [InnoDB] Doing recovery: scanned up to log sequence number 900",
+]
+COMPLAINS = (
+    "2026-11-21T09:00:05.000000Z 1 [Warning] [MY-012092] [InnoDB] "
+    "Difficult to find free blocks in the buffer pool (21 search iterations)!"
+)
+
+
+def hear(follower: Follower, line: str, at: float) -> None:
+    for record in records(line):
+        follower.hear(LoggedRecord(record, at))
+
+
+def while_it_complains(follower: Follower) -> Iterator[Followed]:
+    """Yield the states in which a server has complained each second from second 5 to 89."""
+    for second in range(5, 90):
+        hear(follower, COMPLAINS, second)
+        yield follower.state_at(second + 0.5)
+
+
 def test_one_that_is_blocked_is_found_in_a_minute_also_by_its_log_alone() -> None:
     """The log of results/stuck.md: complaints without end, and nothing else."""
-    begins = [
-        "2026-11-21T09:00:00.000000Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 9.7.4) starting as process 77",
-        "2026-11-21T09:00:01.000000Z 1 [Note] [MY-012550] [InnoDB] Doing recovery: scanned up to log sequence number 900",
-    ]
-    complains = (
-        "2026-11-21T09:00:05.000000Z 1 [Warning] [MY-012092] [InnoDB] "
-        "Difficult to find free blocks in the buffer pool (1 search iterations)!"
-    )
     follower = Follower(experience(), None, 0.0)
-    for number, text in enumerate(begins):
-        for record in records(text):
-            follower.hear(Said(record, float(number)))
-    advice, expected = dict[int, Advice](), dict[int, TimeLeft | None]()
-    for second in range(5, 90):
-        for record in records(complains):
-            follower.hear(Said(record, float(second)))
-        stands = follower.stands(second + 0.5)
-        advice[second], expected[second] = stands.advised.advice, stands.left
-    assert {advice[second] for second in range(5, 5 + int(STUCK_AFTER) - 1)} == {Advice.WAIT}
-    assert {advice[second] for second in range(5 + int(STUCK_AFTER) + 1, 90)} == {Advice.RESTART}
-    assert expected[10] is not None
-    assert expected[89] is None
+    for second, line in enumerate(STARTS):
+        hear(follower, line, second)
+    states = list(while_it_complains(follower))
+    minute = int(STUCK_AFTER)
+    assert {each.advised.advice for each in states[: minute - 1]} == {Advice.WAIT}
+    assert {each.advised.advice for each in states[minute + 1 :]} == {Advice.RESTART}
+    assert states[5].left is not None
+    assert states[-1].left is None
+
+
+def test_a_server_that_may_be_running_is_not_to_be_killed_for_what_it_says() -> None:
+    """Its log was rotated since it started, and under pressure it finds no free block."""
+    states = list(while_it_complains(Follower(experience(), None, 0.0)))
+    assert {each.state for each in states} == {State.SILENT}
+    assert {each.advised.advice for each in states} == {Advice.NONE, Advice.LOOK}
+
+
+def test_a_log_that_begins_in_the_middle_is_followed_for_as_long_as_it_complains() -> None:
+    """As of `kubectl logs --tail`, of a server that is stuck: it is not left before a minute has passed."""
+    follower = Follower(experience(), None, 0.0)
+    hear(follower, COMPLAINS, 5.0)
+    assert follower.complains(6.0)
+    assert not follower.complains(600.0)
 
 
 class InUnit(RecordedProcess):
@@ -227,41 +252,19 @@ def test_a_mariadb_that_asks_systemd_for_time_in_vain_is_warned_of_the_timeout(i
     process.limit = StartLimit("mariadb.service", 10.0, is_fixed=is_fixed)
     follower = Follower(experience(), process, 0.0, server="mariadb-10.11")
     follower.look(1.0)
-    for record in records("2026-11-21 10:00:00 0 [Note] InnoDB: Starting crash recovery from checkpoint LSN=900"):
-        follower.hear(Said(record, 1.0))
-    words = follower.stands(1.0).advised.words
-    assert any("TimeoutStartSec of mariadb.service" in each for each in words) == is_warned
+    hear(follower, "2026-11-21 10:00:00 0 [Note] InnoDB: Starting crash recovery from checkpoint LSN=900", 1.0)
+    words = follower.state_at(1.0).advised.words
+    assert any("mariadb.service" in each for each in words) == is_warned
 
 
-def test_a_server_that_gave_up_is_a_finding(tmp_path: Path) -> None:
-    log = tmp_path / "error.log"
-    log.write_text(
-        "2026-11-21T09:00:00.000000Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 9.7.4) starting as process 77\n"
-        "2026-11-21T09:00:01.000000Z 1 [Note] [MY-012550] [InnoDB] Doing recovery: scanned up to log sequence number 900\n"
-        "2026-11-21T09:00:02.000000Z 1 [ERROR] [MY-010334] [Server] Failed to initialize DD Storage Engine\n"
-        "2026-11-21T09:00:03.000000Z 0 [ERROR] [MY-010119] [Server] Aborting\n"
-    )
-    said = redolab("follow", str(log))
-    assert said.returncode == 3
-    assert "server gave up" in said.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ((), "neither a log nor a process was named"),
-        (("/nothing/here.log",), "/nothing/here.log: No such file or directory"),
-        (("--pid", "1"), "neither mysqld nor mariadbd"),
-        (("--pid", "4194305"), "there is no process 4194305"),
-        (("--server", "mysql", "-"), "'mysql' names no server"),
-        (("--every", "1ms", "-"), "a look every 0.001 s is not possible"),
-    ],
-)
-def test_what_cannot_be_followed_is_one_line(arguments: tuple[str, ...], problem: str) -> None:
-    said = redolab("follow", *arguments)
-    assert said.returncode == 2
-    assert problem in said.stderr
-    assert said.stderr.count("\n") == 1
+def test_a_server_that_gave_up_is_a_finding() -> None:
+    gives_up = [
+        "2026-11-21T09:00:02.000000Z 1 [ERROR] [MY-010334] [Server] Failed to initialize DD Storage Engine",
+        "2026-11-21T09:00:03.000000Z 0 [ERROR] [MY-010119] [Server] Aborting",
+    ]
+    done = followed([*STARTS, *gives_up], "--json")
+    assert done.returncode == 3
+    assert last_object(done.stdout)["state"] == "ended"
 
 
 @pytest.mark.parametrize(
@@ -277,32 +280,3 @@ def test_what_cannot_be_followed_is_one_line(arguments: tuple[str, ...], problem
 )
 def test_an_option_of_a_server_is_what_the_server_takes_it_for(arguments: Sequence[str], value: str | None) -> None:
     assert option_in(arguments, "log-error") == value
-
-
-def test_a_server_that_may_be_running_is_not_to_be_killed_for_what_it_says() -> None:
-    """Its log was rotated since it started, and under pressure it finds no free block."""
-    text = (
-        "2026-11-21T09:00:05.000000Z 1 [Warning] [MY-012092] [InnoDB] "
-        "Difficult to find free blocks in the buffer pool (21 search iterations)!"
-    )
-    follower = Follower(experience(), None, 0.0)
-    advice = set()
-    for second in range(5, 90):
-        for record in records(text):
-            follower.hear(Said(record, float(second)))
-        stands = follower.stands(second + 0.5)
-        assert stands.state is State.SILENT
-        advice.add(stands.advised.advice)
-    assert advice == {Advice.NONE, Advice.LOOK}
-
-
-def test_a_log_that_begins_in_the_middle_is_followed_for_as_long_as_it_complains(tmp_path: Path) -> None:
-    """As of `kubectl logs --tail`, of a server that is stuck: it is not left before a minute has told."""
-    follower = Follower(experience(), None, 0.0)
-    for record in records(
-        "2026-11-21T09:00:05.000000Z 1 [Warning] [MY-012092] [InnoDB] Difficult to find free blocks in the buffer pool!"
-    ):
-        follower.hear(Said(record, 5.0))
-    assert follower.complains(6.0)
-    assert not follower.complains(600.0)
-    assert follower.stands(6.0).state is State.SILENT

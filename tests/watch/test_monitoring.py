@@ -6,54 +6,69 @@ import json
 import re
 import subprocess
 import time
-import urllib.parse
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
+from redolab.counters.series import SegmentGrowth
 from redolab.lab import Lab
 from redolab.predict.question import Question
+from redolab.predict.recovery_time.predict import Prediction
+from redolab.predict.recovery_time.spread import Spread
+from redolab.predict.recovery_time.terms import Part
 from redolab.project import PROJECT
 from redolab.servers.dialects import SOCKET
 from redolab.servers.install import InstalledServer
-from redolab.units import GIB
-from redolab.watch.crash_now import Unknown, expectations
+from redolab.servers.redo_counters import Sample
+from redolab.units import GIB, MIB
+from redolab.watch.crash_now import Expected, Unknown, When, expectations
 from redolab.watch.metrics import ServerCollector, metrics_of
-from redolab.watch.watched import ServerToCome
+from redolab.watch.monitoring.endpoint import Prometheus
+from redolab.watch.monitoring.http_config import HttpConfig
+from redolab.watch.standing import FlushLimits
+from redolab.watch.watched import ServerToCome, Standing
 from tests.command import redolab_running
 from tests.counters.live.watched import fresh, load, running
-from tests.watch.example import STANDING
 from tests.watch.exporter import PORT, first_scrape
-from tests.watch.prometheus import unpacked
+from tests.watch.monitoring.running import prometheus, unpacked
 
-_PROMETHEUS = 19490
 _FOLDER = PROJECT.root / "provision/monitoring"
 _METRIC = re.compile(r"redolab_[a-z_]+")
+STANDING = Standing(
+    sample=Sample(
+        monotonic=10.0, wall=100.0, lsn=5_000_000, os_log_written=9_000_000, checkpoint_age=50 * MIB, dirty_pages=700
+    ),
+    limits=FlushLimits(hard=100 * MIB, sync=80 * MIB, adaptive=10 * MIB, dirty_share=0.9, pool_pages=1000),
+    growth=SegmentGrowth(5.0, 1_000_000, 3_000_000, None),
+    seconds_until_waiting=25.0,
+    expected=tuple(
+        Expected(when, 50 * MIB, 700, Prediction({Part.SCAN: 4.0}, 0.0, Spread(deviation=0.3, count=30)))
+        for when in When
+    ),
+)
 
 
 def dashboard_expressions() -> list[str]:
-    """Every expression of the dashboard, with any server for its variable."""
+    """Return every expression of the dashboard, with any server for its variable."""
     panels = json.loads((_FOLDER / "grafana.json").read_text())["panels"]
     return [each["expr"].replace("$instance", ".*") for panel in panels for each in panel["targets"]]
 
 
 def alert_expressions() -> list[str]:
-    """Every expression of the alert rules."""
+    """Return every expression of the alert rules."""
     return re.findall(r"^ +expr: (.+)$", (_FOLDER / "alerts.yml").read_text(), re.MULTILINE)
 
 
-def test_every_metric_that_is_asked_for_is_one_that_is_told() -> None:
-    told = {sample.name for metric in metrics_of(STANDING) for sample in metric.samples}
-    told |= {"redolab_up", "redolab_recovery_known"}
-    asked = {name for text in (*dashboard_expressions(), *alert_expressions()) for name in _METRIC.findall(text)}
-    assert asked
-    assert asked <= told
+def test_dashboard_and_alerts_use_metrics_that_are_exported() -> None:
+    exported = {sample.name for metric in metrics_of(STANDING) for sample in metric.samples}
+    exported |= {"redolab_up", "redolab_recovery_known"}
+    used = {name for text in (*dashboard_expressions(), *alert_expressions()) for name in _METRIC.findall(text)}
+    assert used
+    assert used <= exported
 
 
 def test_names_and_labels_are_as_prometheus_has_them() -> None:
@@ -72,8 +87,8 @@ def test_the_reason_why_nothing_is_predicted_is_one_of_a_few_words() -> None:
     assert reasons == [None, Unknown.LOG_SIZE, Unknown.IMPOSSIBLE_LOG, Unknown.NOT_MEASURED]
 
     server = SimpleNamespace(look=lambda: STANDING, server=SimpleNamespace(expectations=expectations(nowhere, GIB)))
-    told = [sample for metric in ServerCollector(cast(ServerToCome, server)).collect() for sample in metric.samples]
-    assert [each.labels for each in told if each.name == "redolab_recovery_known"] == [{"reason": "not_measured"}]
+    samples = [sample for metric in ServerCollector(cast(ServerToCome, server)).collect() for sample in metric.samples]
+    assert [each.labels for each in samples if each.name == "redolab_recovery_known"] == [{"reason": "not_measured"}]
 
 
 @pytest.mark.alone
@@ -95,46 +110,21 @@ def test_a_real_prometheus_has_data_for_every_panel_and_a_pending_alert(
     rules = (_FOLDER / "alerts.yml").read_text().replace("> 300", "> 0")
     (tmp_path / "alerts.yml").write_text(rules)
     config = (_FOLDER / "prometheus.yml").read_text().replace("15s", "1s").replace(":9400", f":{PORT}")
-    (tmp_path / "prometheus.yml").write_text(config)
     with (
         running(lab, mariadb, folder) as instance,
         redolab_running("export", "--socket", str(folder / SOCKET), "--user", "root", "--listen", f"127.0.0.1:{PORT}"),
-        _prometheus(tmp_path),
+        prometheus(tmp_path, 19490, config) as url,
     ):
         first_scrape()
         load(lab, instance, 3)
-        without = dict.fromkeys(dashboard_expressions())
+        asked, without = Prometheus(url, HttpConfig(), 10), dashboard_expressions()
         deadline = time.monotonic() + 30
         while without and time.monotonic() < deadline:
-            without = {each: None for each in without if not _query(each)}
+            without = [each for each in without if not asked.instant(each, time.time())]
             time.sleep(0.5)
         assert not without
-        pending = [each["labels"]["alertname"] for each in _asked("alerts")["alerts"] if each["state"] == "pending"]
-        assert "RecoveryBeyondObjective" in pending
-
-
-@contextmanager
-def _prometheus(folder: Path) -> Iterator[None]:
-    command = [
-        str(unpacked("prometheus")), f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'tsdb'}",
-        f"--web.listen-address=127.0.0.1:{_PROMETHEUS}",
-    ]  # fmt: skip
-    with (folder / "prometheus.log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
-        try:
-            yield
-        finally:
-            process.terminate()
-
-
-def _asked(what: str) -> dict[str, Any]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{_PROMETHEUS}/api/v1/{what}", timeout=10) as answer:
-        found: dict[str, Any] = json.loads(answer.read())["data"]
-    return found
-
-
-def _query(expression: str) -> bool:
-    """Whether there is a value of it."""
-    try:
-        return bool(_asked("query?" + urllib.parse.urlencode({"query": expression}))["result"])
-    except OSError:
-        return False
+        with urllib.request.urlopen(f"{url}/api/v1/alerts", timeout=10) as answer:
+            alerts = json.loads(answer.read())["data"]["alerts"]
+        assert {"RecoveryBeyondObjective"} <= {
+            each["labels"]["alertname"] for each in alerts if each["state"] == "pending"
+        }

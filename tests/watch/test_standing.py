@@ -1,4 +1,4 @@
-"""What a server's counters and settings say of how it stands."""
+"""Limits of flushing from a server's settings, and what drives it at a sample."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from redolab.servers.redo_counters import Sample
 from redolab.units import MIB
-from redolab.watch.standing import Driver, driver, flush_limits, seconds_until_waiting
+from redolab.watch.standing import Driver, flush_limits
 
 _VARIABLES = {
     "innodb_buffer_pool_size": str(160 * MIB),
@@ -48,12 +48,12 @@ def test_limits_are_those_of_the_settings() -> None:
     ],
 )
 def test_the_most_pressing_limit_drives_flushing(sample: Sample, expected: Driver | None) -> None:
-    assert driver(LIMITS, sample) is expected
+    assert LIMITS.driver(sample) is expected
 
 
-def test_until_statements_wait_at_the_rate_of_the_last_two_looks() -> None:
-    assert seconds_until_waiting(LIMITS, at(40 * MIB), at(50 * MIB, monotonic=15.0)) == 25.0
-    assert seconds_until_waiting(LIMITS, at(50 * MIB), at(40 * MIB, monotonic=15.0)) == math.inf
-    assert seconds_until_waiting(LIMITS, at(50 * MIB), at(101 * MIB, monotonic=15.0)) == 0.0
-    assert seconds_until_waiting(LIMITS, None, at(50 * MIB)) is None
-    assert seconds_until_waiting(LIMITS, at(None), at(50 * MIB, monotonic=15.0)) is None
+def test_until_statements_wait_at_the_rate_of_two_samples() -> None:
+    assert LIMITS.seconds_until_waiting(at(40 * MIB), at(50 * MIB, monotonic=15.0)) == 25.0
+    assert LIMITS.seconds_until_waiting(at(50 * MIB), at(40 * MIB, monotonic=15.0)) == math.inf
+    assert LIMITS.seconds_until_waiting(at(50 * MIB), at(101 * MIB, monotonic=15.0)) == 0.0
+    assert LIMITS.seconds_until_waiting(None, at(50 * MIB)) is None
+    assert LIMITS.seconds_until_waiting(at(None), at(50 * MIB, monotonic=15.0)) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,11 +13,12 @@ from redolab.watch.following.time_left import (
     POINTS,
     Course,
     Done,
+    Experience,
     Knows,
     TimeLeft,
+    Track,
     Widening,
     time_left,
-    tracks_of,
     widening_for,
 )
 
@@ -52,12 +54,12 @@ class Drawn:
             in_batch_s=0.0 if is_over else in_batch,
         )
 
-    def course(self, run: str = "run") -> Course:
+    def course(self) -> Course:
         moments = [(number + 0.5) / POINTS * self.ready for number in range(POINTS)]
         shown = [self.done(each) for each in moments]
         blind = [self.done(each, shows=False) for each in moments]
         return Course(
-            run=run,
+            run="run",
             server="mysql-9",
             kind=KIND,
             redo=round(self.redo),
@@ -87,7 +89,12 @@ def drawn(number: int, seed: int, *, slower: float = 1.0, turn: float = 1.0) -> 
     return found
 
 
-TRACKS = tracks_of([each.course() for each in drawn(150, 1)], KIND)
+def tracks_like(recoveries: Sequence[Drawn], kind: str | None) -> Sequence[Track]:
+    courses = tuple(each.course() for each in recoveries)
+    return Experience(courses=courses, widening={}, held={}).tracks(kind)
+
+
+TRACKS = tracks_like(drawn(150, 1), KIND)
 
 
 @pytest.mark.parametrize("mark", [0.25, 0.5, 0.75])
@@ -155,8 +162,8 @@ def test_there_is_always_something_left_and_the_ends_lie_around_it() -> None:
 
 
 def test_other_servers_are_asked_where_a_kind_is_unknown() -> None:
-    courses = [each.course() for each in drawn(8, 8)]
-    assert len(tracks_of(courses, "MariaDB 10.6")) == len(tracks_of(courses, None)) == 8
+    known = drawn(8, 8)
+    assert len(tracks_like(known, "MariaDB 10.6")) == len(tracks_like(known, None)) == 8
 
 
 def test_an_interval_reaches_as_far_as_true_times_were_and_no_further() -> None:

@@ -20,7 +20,7 @@ from redolab.results.committed import FOLLOWED
 from redolab.runs.pages import measured_runs
 from redolab.watch.following.follow import RECOVERIES
 from redolab.watch.following.follower import Follower
-from redolab.watch.following.log_tail import Said
+from redolab.watch.following.log_tail import LoggedRecord
 from redolab.watch.following.time_left import (
     ANY_KIND,
     Done,
@@ -173,13 +173,13 @@ def _followed(replay: Replay, process: RecordedProcess, others: Experience, *, h
         for after, text in replay.lines if has_log else ():
             if before < (at := process.started + after) <= now:
                 for record in records(text):
-                    follower.hear(Said(record, at))
+                    follower.hear(LoggedRecord(record, at))
         for look in process.looks:
             if before < look.at <= now:
                 follower.look(look.at)
-        stands, before = follower.stands(now), now
-        if stands.left is not None:
-            yield Prediction(replay, mark, stands.done, stands.left)
+        state, before = follower.state_at(now), now
+        if state.left is not None:
+            yield Prediction(replay, mark, state.done, state.left)
 
 
 def _widened_by_others(unwidened: Sequence[Prediction]) -> Iterator[Prediction]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from redolab.errorlog.watch import STUCK_AFTER
 from redolab.units import format_duration
 from redolab.watch.following.service import StartLimit
 from redolab.watch.following.time_left import TimeLeft
@@ -47,31 +48,30 @@ class Standstill:
     blocked: float
     """Seconds, up to now, in which the log has only reported that no free block is found; 0 if it does not."""
     sees_process: bool
-    """The reads and writes of its process can be seen."""
-    stuck_after: float
+    """True if the reads and writes of its process can be seen."""
 
     @property
     def is_blocked(self) -> bool:
         """True if it is in the state that results/stuck.md describes."""
         quiet = self.blocked if not self.sees_process else min(self.quiet or 0.0, self.blocked)
-        return quiet >= self.stuck_after
+        return quiet >= STUCK_AFTER
 
     @property
     def is_silent(self) -> bool:
         """True if it makes no progress, for an unknown reason."""
-        return self.sees_process and self.quiet is not None and self.quiet >= self.stuck_after
+        return self.sees_process and self.quiet is not None and self.quiet >= STUCK_AFTER
 
 
-def advised(elapsed: float, left: TimeLeft | None, stands: Standstill, limit: StartLimit | None) -> Advised:
+def advised(elapsed: float, left: TimeLeft | None, standstill: Standstill, limit: StartLimit | None) -> Advised:
     """Return the advice on a recovery that has taken `elapsed` seconds; `limit`: the timeout of its unit."""
-    if stands.is_blocked:
-        reads = ", and has read no page" if stands.sees_process else ""
-        said = f"for {format_duration(stands.blocked)} it has said nothing but that it finds no free block{reads}"
-        return Advised(Advice.RESTART, (f"restart: {said}", WAY_OUT, NEVER))
-    if stands.is_silent and stands.quiet is not None:
-        said = f"it has read and written no page and said nothing new for {format_duration(stands.quiet)}"
-        looks = "see what it waits for (/proc/PID/task/*/wchan, the disk)"
-        return Advised(Advice.LOOK, (f"{said}: {looks}", STUCK_LOG, NEVER))
+    if standstill.is_blocked:
+        reads = ", and has read no page" if standstill.sees_process else ""
+        reason = f"for {format_duration(standstill.blocked)} it has said nothing but that it finds no free block{reads}"
+        return Advised(Advice.RESTART, (f"restart: {reason}", WAY_OUT, NEVER))
+    if standstill.is_silent and standstill.quiet is not None:
+        reason = f"it has read and written no page and said nothing new for {format_duration(standstill.quiet)}"
+        check = "see what it waits for (/proc/PID/task/*/wchan, the disk)"
+        return Advised(Advice.LOOK, (f"{reason}: {check}", STUCK_LOG, NEVER))
     lost = f"{format_duration(elapsed)} are lost"
     if left is not None:
         lost = f"{format_duration(elapsed)} of {format_duration(elapsed + left.seconds)} are lost"
@@ -81,12 +81,11 @@ def advised(elapsed: float, left: TimeLeft | None, stands: Standstill, limit: St
     return Advised(Advice.WAIT, tuple(words))
 
 
-def advised_of_unknown(stands: Standstill) -> Advised:
+def advised_of_unknown(standstill: Standstill) -> Advised:
     """Return advice on a server that finds no free block, if no line shows that it recovers."""
-    said = f"for {format_duration(stands.blocked)} it has said that it finds no free block, and no line of its start is seen"
-    return Advised(
-        Advice.LOOK, (f"{said}: if it takes no connections, it is stuck (docs/results/stuck.md has the way out)", NEVER)
-    )
+    reason = f"for {format_duration(standstill.blocked)} it has said that it finds no free block, and no line of its start is seen"
+    check = "if it takes no connections, it is stuck (docs/results/stuck.md has the way out)"
+    return Advised(Advice.LOOK, (f"{reason}: {check}", NEVER))
 
 
 def _killed(limit: StartLimit, elapsed: float, left: TimeLeft | None) -> list[str]:

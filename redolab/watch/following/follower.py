@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 
 from redolab.errorlog.kinds import Family, Phase
 from redolab.errorlog.tablespaces import FilesSeen
-from redolab.errorlog.watch import STUCK_AFTER, Watch
+from redolab.errorlog.watch import Watch
 from redolab.errors import InvalidInput
 from redolab.servers.dialects import Dialect, Version, dialect_of
 from redolab.watch.following.advice import Advice, Advised, Standstill, advised, advised_of_unknown
 from redolab.watch.following.log_course import LogCourse
-from redolab.watch.following.log_tail import Said
+from redolab.watch.following.log_tail import LoggedRecord
 from redolab.watch.following.process_course import ProcessCourse
 from redolab.watch.following.server_process import Look, ShownProcess
 from redolab.watch.following.service import StartLimit
-from redolab.watch.following.time_left import ANY_KIND, Done, Experience, Held, TimeLeft, Track, Way, time_left
+from redolab.watch.following.time_left import ANY_KIND, Done, Experience, Held, TimeLeft, Way, time_left
 
 _RATE_OVER = 10.0
 """Seconds over which a rate is shown."""
@@ -89,7 +89,7 @@ class Followed:
 
 
 class Follower:
-    """Reads lines and looks, and tells the state of a server. All times are seconds of one monotonic clock."""
+    """State of a server by its log and its process. All times are seconds of one monotonic clock."""
 
     def __init__(
         self,
@@ -99,23 +99,21 @@ class Follower:
         *,
         server: str | None = None,
         has_log: bool = True,
-        stuck_after: float = STUCK_AFTER,
     ) -> None:
-        """Begin to follow. `server`: a name as in mysql-9.7, if the log does not tell the server.
+        """Begin to follow. `server`: a name as in mysql-9.7, if the log does not name the server.
 
         Raises `InvalidInput` if `server` names none.
         """
         self._experience = experience
         self._named = None if server is None else _dialect_named(server)
         self._has_log = has_log
-        self._stuck_after = stuck_after
         self._log = LogCourse()
         self._rates: deque[tuple[float, float, float | None]] = deque()
-        self._tracks: tuple[tuple[str | None, bool], Sequence[Track]] | None = None
+        self._tracks = cache(experience.tracks)
         self.attach(process, now)
 
     def attach(self, process: ShownProcess | None, now: float) -> None:
-        """Follow this process from now on: the one of another start, or one found only now."""
+        """Follow this process from now on: of another start, or not found until now."""
         self.process = process
         self._course = ProcessCourse(now if process is None else process.started)
         self._watch = Watch(now)
@@ -129,25 +127,25 @@ class Follower:
         self.is_gone = False
         if process is not None and (self._log.began is None or self._log.began < process.started - _STAMPS):
             # The log lines so far belong to an earlier start.
-            self._log.forget()
+            self._log = LogCourse()
 
-    def hear(self, said: Said) -> None:
-        """Take in lines of the log; lines before the start of the process belong to another."""
-        if self.process is not None and said.at < self.process.started - _STAMPS:
+    def hear(self, logged: LoggedRecord) -> None:
+        """Take in a record of the log; those before the start of the process belong to another."""
+        if self.process is not None and logged.at < self.process.started - _STAMPS:
             return
         began = self._log.began
-        self._log.hear(said.record, said.at)
+        self._log.hear(logged.record, logged.at)
         if self._log.began not in (None, began):
             # Lines of another start say nothing about this one.
-            self._watch = Watch(said.at)
-        self._watch.hear(said.at, (said.record.text,))
+            self._watch = Watch(logged.at)
+        self._watch.hear(logged.at, (logged.record.text,))
 
     def hear_unfinished(self, text: str) -> None:
-        """Look at the beginning of a line whose end has not come yet."""
+        """Take in the beginning of a line whose end has not come yet."""
         self._log.hear_unfinished(text)
 
     def look(self, now: float) -> None:
-        """Look at its process, if that is known."""
+        """Look at the server's process, if it is known."""
         if self.process is None or self.is_gone:
             return
         look = self.process.look(now)
@@ -163,19 +161,19 @@ class Follower:
         self._course.see(look, self._total, self._most)
         # The redo in memory can shrink.
         self._mapped = max(self._mapped, look.mapped or 0)
-        # A server that complains writes its log: that is no page.
+        # Complaints are written to the log, and are no pages.
         written = 0 if self.complains(now) else look.written or 0
         self._watch.see(look.at, (look.read or 0) + (look.called or 0) + self._mapped, written)
         if now >= self._limit_due:
             self._limit, self._limit_due = self.process.start_limit(), now + _LIMIT_EVERY
 
-    def stands(self, now: float) -> Followed:
+    def state_at(self, now: float) -> Followed:
         """Return the state at that time."""
         done, state = self._done(now), self._state(now)
         phase = self._phase(done, state)
         start = self._log.start
         files = None if state is State.ENDED or start is None else start.files.seen(now)
-        # No recovery that is recorded had more files than its redo took time.
+        # In no recorded recovery did tablespace files take longer than redo.
         left = self._left(done) if state is State.RECOVERING and files is None else None
         standstill = self._standstill(now)
         redo_rate, disk_rate = self._rates_at(now, done)
@@ -185,7 +183,7 @@ class Follower:
         if state is State.RECOVERING:
             advice = advised(done.elapsed, left, standstill, self._limit_that_holds())
             if advice.advice is not Advice.WAIT:
-                # Nobody knows when one is ready that does not get on.
+                # Without progress the time left is unknown.
                 left = None
         return Followed(
             at=now,
@@ -220,16 +218,16 @@ class Follower:
         return self._log.ready - self.began
 
     @property
-    def _total(self) -> int | None:
+    def _total(self) -> float | None:
         stated = None if self._log.start is None else self._log.start.redo.checkpoint
         if self._redo is None or (stated is not None and stated != self._redo.checkpoint):
             # The files were read too late: they are of the next recovery.
             return None
-        return self._redo.redo
+        return None if self._redo.redo is None else float(self._redo.redo)
 
     @property
-    def _most(self) -> int | None:
-        return None if self._redo is None else self._redo.capacity
+    def _most(self) -> float | None:
+        return None if self._redo is None else float(self._redo.capacity)
 
     def _state(self, now: float) -> State:
         if self._log.writer.ended is not None or self.is_gone:
@@ -245,17 +243,17 @@ class Follower:
 
     def _done(self, now: float) -> Done:
         """Return the progress by the log, or by the process where the log reports none."""
-        seen = self._course.done(now, self._total, self._most)
+        by_process = self._course.done(now, self._total, self._most)
         if self.process is not None and not self._log.recovers:
-            return seen
-        told = self._log.done(now, self._total, self._most)
+            return by_process
+        by_log = self._log.done(now, self._total, self._most)
         if self.process is not None:
-            told = replace(told, elapsed=seen.elapsed)
-        is_silent = told.read == 0 or (told.complete == 0 and told.in_batch_s == 0)
-        if is_silent and self._course.has_read and seen.read > told.read:
+            by_log = replace(by_log, elapsed=by_process.elapsed)
+        is_silent = by_log.read == 0 or (by_log.complete == 0 and by_log.in_batch_s == 0)
+        if is_silent and self._course.has_read and by_process.read > by_log.read:
             # The server reads, but its log reports that less often.
-            return replace(told, read=seen.read, reading_s=told.reading_s or seen.reading_s)
-        return told
+            return replace(by_log, read=by_process.read, reading_s=by_log.reading_s or by_process.reading_s)
+        return by_log
 
     def _phase(self, done: Done, state: State) -> Phase:
         if state is State.ROLLING_BACK:
@@ -268,13 +266,11 @@ class Follower:
             return Phase.APPLY
         return Phase.SCAN if self._course.has_read else Phase.DISCOVER
 
-    def _left(self, done: Done) -> TimeLeft | None:
+    def _left(self, done: Done) -> TimeLeft:
         kind = self._kind()
         # Recorded servers with silent logs are no measure for one that is seen reading.
-        asked = kind, done.read > 0
-        if self._tracks is None or self._tracks[0] != asked:
-            self._tracks = asked, self._experience.tracks(kind, shows_reading=done.read > 0)
-        return time_left(done, self._tracks[1], self._experience.widening_of(self._way(), kind))
+        tracks = self._tracks(kind, shows_reading=done.read > 0)
+        return time_left(done, tracks, self._experience.widening_of(self._way(), kind))
 
     def _kind(self) -> str | None:
         dialect = self._dialect()
@@ -297,7 +293,6 @@ class Follower:
             quiet=self._watch.quiet(now) if sees else None,
             blocked=now - since if since is not None and self.complains(now) else 0.0,
             sees_process=sees,
-            stuck_after=self._stuck_after,
         )
 
     def _rates_at(self, now: float, done: Done) -> tuple[float | None, float | None]:
@@ -324,17 +319,13 @@ class Follower:
             return None
 
     def _limit_that_holds(self) -> StartLimit | None:
-        """Return the limit of its unit, unless the server has it extended while it gets on."""
-        if self._limit is None or self._limit.is_fixed:
-            return self._limit
-        return None if self._asks_for_more_time() else self._limit
-
-    def _asks_for_more_time(self) -> bool:
-        """Return True if the server extends systemd's timeout itself while it makes progress (MDEV-17571)."""
+        """Return the limit of its unit, unless the server extends it itself while it makes progress (MDEV-17571)."""
         dialect = self._dialect()
         if dialect is not None:
-            return dialect.start_timeout.is_extended
-        return self.process is not None and self.process.name == "mariadbd"
+            is_extended = dialect.start_timeout.is_extended
+        else:
+            is_extended = self.process is not None and self.process.name == "mariadbd"
+        return None if is_extended and self._limit is not None and not self._limit.is_fixed else self._limit
 
     def _name(self) -> str:
         start = self._log.start

@@ -16,16 +16,11 @@ class LogCourse:
     def __init__(self, began: float | None = None) -> None:
         """`began`: when the server's process began, where that is known before its first line."""
         self._number = 0
-        self.forget()
         self._began = began
-
-    def forget(self) -> None:
-        """Take in that another server begins."""
         self.writer = Writer()
-        self._began = None
 
     def hear(self, record: Record, at: float) -> None:
-        """Take in a line logged at that time."""
+        """Take in a record logged at that time."""
         self._number += 1
         self.writer.take(record, self._number, at)
 
@@ -46,13 +41,13 @@ class LogCourse:
 
     @property
     def ready(self) -> float | None:
-        """Time at which it said that it takes connections."""
+        """Time of the line that the server takes connections."""
         ready = None if self.start is None else self.start.marks.get(Event.READY)
         return None if ready is None or ready.arrival is None else ready.arrival.stamp.us / MICROSECONDS
 
     @property
     def recovers(self) -> bool:
-        """True once a line shows that it must; a server that complains before it is ready does, too."""
+        """True once a line shows a recovery, or complaints before the server is ready."""
         start = self.start
         if start is None:
             return False
@@ -68,32 +63,30 @@ class LogCourse:
         """True while it has rows to undo."""
         return self.start is not None and self.start.rows is not None and Event.UNDO_END not in self.start.marks
 
-    def done(self, now: float, total: int | None = None, most: int | None = None) -> Done:
-        """Return how far it had come at that time.
+    def done(self, now: float, total: float | None = None, most: float | None = None) -> Done:
+        """Return the progress at that time.
 
-        `total`: bytes of all redo where something else than the log shows it, `most`: what there can be at most.
+        `total`: bytes of all redo if the redo log files show it; `most`: upper bound of these bytes.
         """
         elapsed = 0.0 if self.began is None else max(0.0, now - self.began)
-        most_bytes = None if most is None else float(most)
-        known = None if total is None else float(total)
         if self.start is None:
-            return Done(elapsed=elapsed, total=known, most=most_bytes)
+            return Done(elapsed=elapsed, total=total, most=most)
         redo = self.start.redo
-        if known is None and redo.end is not None and redo.checkpoint is not None:
-            known = redo.bytes_to(redo.end)
+        if total is None and redo.end is not None and redo.checkpoint is not None:
+            total = redo.bytes_to(redo.end)
         complete, batch = redo.bytes_to(redo.applied), redo.batch
         in_batch = 0.0 if batch is None else max(0.0, now - batch.since)
         applied, unseen, pages_a_mib = complete, in_batch, None
         if batch is not None:
-            held = redo.bytes_to(batch.upto) - complete
+            in_it = redo.bytes_to(batch.upto) - complete
             if batch.shown_at is not None:
-                applied += batch.share * max(0.0, held)
+                applied += batch.share * max(0.0, in_it)
                 unseen = max(0.0, now - batch.shown_at)
-            pages_a_mib = batch.pages / (held / MIB) if batch.pages and held >= MIB else None
+            pages_a_mib = batch.pages / (in_it / MIB) if batch.pages and in_it >= MIB else None
         return Done(
             elapsed=elapsed,
-            total=known,
-            most=most_bytes,
+            total=total,
+            most=most,
             read=redo.bytes_to(redo.scanned),
             applied=applied,
             complete=complete,

@@ -1,4 +1,4 @@
-"""Records of a log as they come: existing ones at the times of their stamps, then each as it arrives."""
+"""Records of a growing log: existing ones at the times of their stamps, then each at its arrival."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import BinaryIO
 
 from redolab.clock import Instant
 from redolab.errorlog.stamps import MICROSECONDS, Clock, Record, Stamp, records
@@ -33,8 +32,8 @@ _BACKLOG = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A record of a log."""
+class LoggedRecord:
+    """A record of a log, with its time."""
 
     record: Record
     at: float
@@ -48,33 +47,29 @@ class LogTail:
         """Open a file, which may be rotated or cut, or standard input (None). Raises `InvalidInput` if that fails."""
         self._source = _source(path)
         self._is_behind = True
-        self._shifts: dict[tuple[Clock, tuple[bool, bool, bool]], float] = {}
-        """Clock and form of stamps → seconds from them to the epoch."""
-        self._held: list[Record] = []
-        """Records that were there, as far as they have come."""
+        self._existing: list[Record] = []
+        """Records that were there at first, as far as they have been read."""
         self.unfinished = ""
         """The beginning of a line whose end has not come yet."""
         self._rest = b""
 
-    def said(self, now: Instant) -> list[Said]:
+    def new_records(self, now: Instant) -> list[LoggedRecord]:
         """Return the records since the last call."""
         # Servers that were killed can leave NUL bytes.
         *lines, self._rest = (self._rest + self._source.read()).replace(b"\0", b"\n").split(b"\n")
         if self.has_ended and self._rest:
             lines, self._rest = [*lines, self._rest], b""
         self.unfinished = self._rest[-_LONGEST:].decode("utf-8", "replace")
-        found = [record for line in lines if line for record in records(line.decode("utf-8", "replace"))]
+        new = [record for line in lines if line for record in records(line.decode("utf-8", "replace"))]
         if not self._is_behind:
-            return [Said(record, now.monotonic) for record in found]
-        # The stamps are understood by the last of all that was there, and a server is where that leaves it.
-        self._held += found
+            return [LoggedRecord(record, now.monotonic) for record in new]
+        # The last of all existing records shows what the stamps mean, and what the server does now.
+        self._existing += new
         if not self._source.has_caught_up:
             return []
         self._is_behind = False
-        self._learn_shifts(self._held, now.wall)
-        said = [Said(record, at) for record, at in zip(self._held, self._times(now), strict=True)]
-        self._held.clear()
-        return said
+        existing, self._existing = self._existing, []
+        return [LoggedRecord(record, at) for record, at in zip(existing, self._times(existing, now), strict=True)]
 
     @property
     def has_ended(self) -> bool:
@@ -82,20 +77,17 @@ class LogTail:
         return self._source.has_ended
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the file."""
         self._source.close()
 
-    def _learn_shifts(self, found: Sequence[Record], now: float) -> None:
-        """Learn the shift of each form of stamp from its last one."""
-        last = {(clock, stamp.form): stamp for each in found for clock, stamp in _stamps(each)}
-        for form, stamp in last.items():
-            self._shifts.setdefault(form, _shift(stamp, self._source.written, now))
-
-    def _times(self, now: Instant) -> Sequence[float]:
-        """Return when each record that was there was written; a line without a stamp belongs to the one before."""
+    def _times(self, existing: Sequence[Record], now: Instant) -> Sequence[float]:
+        """Return when each existing record was written; a line without a stamp belongs to the one before."""
+        last_stamps = {(clock, stamp.form): stamp for each in existing for clock, stamp in _stamps(each)}
+        # Seconds from stamps to the epoch, by clock and form.
+        shifts = {form: _shift(stamp, self._source.written, now.wall) for form, stamp in last_stamps.items()}
         times, last = list[float](), now.monotonic
-        for record in self._held:
-            stamps = (stamp.us / MICROSECONDS + self._shifts[clock, stamp.form] for clock, stamp in _stamps(record))
+        for record in existing:
+            stamps = (stamp.us / MICROSECONDS + shifts[clock, stamp.form] for clock, stamp in _stamps(record))
             if (wall := next(stamps, None)) is not None:
                 last = now.monotonic_at(wall)
             times.append(last)
@@ -126,9 +118,9 @@ def _shift(last: Stamp, written: float | None, now: float) -> float:
 
 def _stamps(record: Record) -> list[tuple[Clock, Stamp]]:
     """Return the stamps of a record, the collector's first if it has date and zone: a server's zone may differ."""
-    found = [(Clock.SERVER, record.server), (Clock.COLLECTOR, record.collector)]
-    there = [(clock, stamp) for clock, stamp in found if stamp is not None]
-    return sorted(there, key=lambda each: not (each[1].dated and each[1].offset is not None))
+    both = [(Clock.SERVER, record.server), (Clock.COLLECTOR, record.collector)]
+    stamps = [(clock, stamp) for clock, stamp in both if stamp is not None]
+    return sorted(stamps, key=lambda each: not (each[1].dated and each[1].offset is not None))
 
 
 def _source(path: Path | None) -> _File | _Pipe:
@@ -153,7 +145,10 @@ class _File:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file = _opened(path)
+        try:
+            self._file = path.open("rb")
+        except OSError as error:
+            raise InvalidInput(f"{path}: {error.strerror}", "name the server's error log, or --pid") from error
         status = os.fstat(self._file.fileno())
         self.written: float | None = status.st_mtime
         if status.st_size > _LAST:
@@ -215,10 +210,3 @@ class _Pipe:
 
     def close(self) -> None:
         pass
-
-
-def _opened(path: Path) -> BinaryIO:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise InvalidInput(f"{path}: {error.strerror}", "name the server's error log, or --pid") from error

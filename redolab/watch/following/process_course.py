@@ -17,7 +17,7 @@ _ALL = 0.98
 
 
 class ProcessCourse:
-    """Follows the looks at a server that recovers; times in seconds on one clock."""
+    """Progress from the looks at a server that recovers; times in seconds on one clock."""
 
     def __init__(self, began: float) -> None:
         """`began`: when the server began."""
@@ -34,8 +34,8 @@ class ProcessCourse:
         """Return True if the server has read more than one that has nothing to recover."""
         return self._read >= _MORE
 
-    def see(self, look: Look, total: int | None, most: int | None) -> None:
-        """Take in a look; `total`: bytes of all redo where they are known, `most`: what there can be at most."""
+    def see(self, look: Look, total: float | None, most: float | None) -> None:
+        """Take in a look; `total`: bytes of all redo if known, `most`: upper bound of these bytes."""
         before, self._last = self._last, look
         position = look.mapped if look.mapped is not None else look.sequential
         if position is None:
@@ -61,13 +61,13 @@ class ProcessCourse:
                 self._batch_since = before.at
         self._read = max(read, self._read)
 
-    def done(self, now: float, total: int | None, most: int | None) -> Done:
+    def done(self, now: float, total: float | None, most: float | None) -> Done:
         """Return the progress at `now`; the share of the current batch is unknown."""
         in_batch = 0.0 if self._batch_since is None else now - self._batch_since
         return Done(
             elapsed=max(0.0, now - self._began),
-            total=None if total is None else float(total),
-            most=None if most is None else float(most),
+            total=total,
+            most=most,
             read=self._read,
             applied=None,
             complete=self._complete,

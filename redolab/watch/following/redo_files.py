@@ -14,6 +14,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -78,9 +79,7 @@ def _of_many(paths: Sequence[Path]) -> RedoToRecover | None:
             if end is not None:
                 continue
             start = _number(file, 8, ">Q")
-            first = _block_number(start)
-            count = _following(lambda block, f=file: _block(f, block)[0], first, 0, blocks)  # type: ignore[misc]
-            if count:
+            if count := _consecutive(partial(_block, file), _block_number(start), 0, blocks):
                 end = _end(start, count, _block(file, count - 1)[1])
     return _checked(checkpoint, end, capacity)
 
@@ -101,7 +100,7 @@ def _of_circular(paths: Sequence[Path]) -> RedoToRecover | None:
             return _block(files[number // of_each], number % of_each)
 
         first, _ = block(0)
-        count = _following(lambda number: block(number)[0], first, 1, in_all)
+        count = _consecutive(block, first, 1, in_all)
         checkpoint = max(_number(files[0], at + 8, ">Q") for at in _CHECKPOINTS)
         # The numbers begin anew every 512 GiB: the lap is the one of the checkpoint, or the next.
         lap = _NUMBERS * _BLOCK
@@ -121,12 +120,12 @@ def _checked(checkpoint: int, end: int | None, capacity: int) -> RedoToRecover |
     return RedoToRecover(checkpoint, end, capacity)
 
 
-def _following(number: Callable[[int], int], first: int, known: int, blocks: int) -> int:
-    """Return how many blocks from the first on have consecutive numbers; `known` of them are known to."""
+def _consecutive(block: Callable[[int], tuple[int, int]], first: int, known: int, blocks: int) -> int:
+    """Return how many of `blocks` blocks have consecutive numbers from `first` on; at least `known` have."""
     low, high = known, blocks
     while low < high:
         middle = (low + high) // 2
-        if number(middle) == (first - 1 + middle & _NUMBER_BITS) + 1:
+        if block(middle)[0] == (first - 1 + middle & _NUMBER_BITS) + 1:
             low = middle + 1
         else:
             high = middle

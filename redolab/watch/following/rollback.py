@@ -20,14 +20,14 @@ _REFUSED = (
     ER.HOST_NOT_PRIVILEGED,
 )
 _PATIENCE = 60.0
-"""Seconds without a row less, or without an answer, after which nothing is waited for."""
+"""Seconds without progress or without an answer after which to stop waiting."""
 
 
 class RollbackWatch:
-    """Asks a server for it again and again; times in seconds on the caller's clock."""
+    """Progress of a server's rollback; times in seconds on the caller's clock."""
 
     def __init__(self, address: Address) -> None:
-        """Connects with the first look. Raises `InvalidInput` if the address names no server."""
+        """Prepare to connect at the first look. Raises `InvalidInput` if the address names no server."""
         address.check()
         self._address = address
         self._connection: Connection | None = None
@@ -41,8 +41,8 @@ class RollbackWatch:
         """True if no rows are undone any more: prepared transactions stay until somebody commits or rolls them back."""
 
     def look(self, at: float) -> None:
-        """Ask. Raises `LabError` if it may not be asked."""
-        rows = self._asked()
+        """Query the rows left. Raises `LabError` if the account may not."""
+        rows = self._query()
         if self._fewer_at is None or (rows is not None and (self.rows is None or rows < self.rows)):
             self._fewer_at = at
         self.has_stopped = at - self._fewer_at >= _PATIENCE
@@ -54,12 +54,12 @@ class RollbackWatch:
         self.seconds_left = rows * (at - since) / (before - rows) if before > rows and at > since else None
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self._connection is not None and self._connection.open:
             self._connection.close()
         self._connection = None
 
-    def _asked(self) -> int | None:
+    def _query(self) -> int | None:
         try:
             if self._connection is None:
                 self._connection = self._address.connect()

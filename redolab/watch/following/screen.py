@@ -22,7 +22,8 @@ class Screen:
         self._drawn = 0
 
     def say(self, text: str) -> None:
-        """Write a line, at once: it may be for a program that waits for it."""
+        """Write a line in place of the last block, at once: it may be for a program that waits for it."""
+        self.erase()
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
 
@@ -36,9 +37,8 @@ class Screen:
             lines += [f"{_DIM}{name:>{_NAMES}}{_PLAIN}  {first}", *(f"{margin}{each}" for each in more)]
         # What scrolled away could not be drawn again.
         lines = lines[: size.lines - 1]
-        self.erase()
-        self._drawn = len(lines)
         self.say("\n".join(lines))
+        self._drawn = len(lines)
 
     def erase(self) -> None:
         """Erase the last block."""

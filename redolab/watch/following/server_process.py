@@ -78,12 +78,12 @@ def option_in(arguments: Sequence[str], name: str) -> str | None:
 
     As the server reads it: the last one counts, `-` and `_` are equal, and the value may be the next argument.
     """
-    found = None
+    last = None
     for argument, following in zip_longest(arguments, arguments[1:], fillvalue="--"):
         option, has_value, value = argument.partition("=")
         if option.replace("_", "-") == f"--{name}":
-            found = value if has_value else following
-    return None if not found or found.startswith("--") else found
+            last = value if has_value else following
+    return None if not last or last.startswith("--") else last
 
 
 def is_server(name: str | None) -> bool:
@@ -128,15 +128,15 @@ class ServerProcess(ShownProcess):
             if _REDO_FILE.search(each.name):
                 path = self._inside(each)
                 return path.parent.parent if path.parent.name == "#innodb_redo" else path.parent
-        named = self._option("innodb-log-group-home-dir")
+        named = option_in(self._arguments, "innodb-log-group-home-dir")
         # A server works in its data directory.
         home = self._folder / "cwd"
-        return home if named is None else self._inside(home / named if not named.startswith("/") else Path(named))
+        return home if named is None else self._inside(home / named)
 
     @property
     def error_log(self) -> Path | None:
         """Return the server's log file, as this machine can reach it; None if the log is no file."""
-        named = self._option("log-error")
+        named = option_in(self._arguments, "log-error")
         if named and named.startswith("/") and self._inside(Path(named)).is_file():
             return self._inside(Path(named))
         for number in _OUTPUTS:
@@ -218,18 +218,15 @@ class ServerProcess(ShownProcess):
         through = self._folder / "root" / path.relative_to("/") if path.is_absolute() else path
         return through if through.exists() else path
 
-    def _option(self, name: str) -> str | None:
-        return option_in(self._arguments, name)
-
 
 def servers_here() -> list[ServerProcess]:
     """Return the servers on this machine that may be examined."""
-    found = []
+    servers = []
     for folder in Path("/proc").iterdir():
         with suppress(OSError, InvalidInput):
             if folder.name.isdecimal() and is_server((folder / "comm").read_text().rstrip("\n")):
-                found.append(ServerProcess(int(folder.name)))
-    return found
+                servers.append(ServerProcess(int(folder.name)))
+    return servers
 
 
 def _ancestors(pid: int) -> Iterator[int]:

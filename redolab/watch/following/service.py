@@ -21,13 +21,7 @@ _SECONDS = {
     "us": 1e-6,
 }
 _PATIENCE = 5.0
-_PROPERTIES = (
-    "--property=ActiveState",
-    "--property=SubState",
-    "--property=MainPID",
-    "--property=ControlPID",
-    "--property=TimeoutStartUSec",
-)
+_PROPERTIES = "ActiveState,SubState,MainPID,ControlPID,TimeoutStartUSec"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +40,9 @@ def unit_in(cgroup: str) -> str | None:
     return None if found is None else found[1]
 
 
-def seconds_of(said: str) -> float | None:
+def seconds_of(span: str) -> float | None:
     """Parse a time span of `systemctl show` (systemd.time(7)), in seconds; None for an infinite one."""
-    parts = _PART.findall(said)
+    parts = _PART.findall(span)
     return sum(float(number) * _SECONDS[unit] for number, unit in parts) if parts else None
 
 
@@ -75,7 +69,7 @@ def start_limit(cgroup: str, pid: int, ancestors: Collection[int]) -> StartLimit
     unit = unit_in(cgroup)
     if unit is None:
         return None
-    command = ["systemctl", "show", *_PROPERTIES, unit]
+    command = ["systemctl", "show", f"--property={_PROPERTIES}", unit]
     try:
         # In a session of its own: Ctrl-C is for `follow`.
         shown = subprocess.run(

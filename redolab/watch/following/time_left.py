@@ -1,4 +1,4 @@
-"""Time left of a running recovery: as long as similar recoveries took from the same point, at this one's speed.
+"""Time left of a running recovery: that of similar recoveries from the same point, at the current one's speed.
 
 A method of analogues. Each recorded recovery is followed to the point most like the current one: share of the redo
 read, share of it applied, reading or applying. Its seconds from there are scaled by the speed of the current recovery
@@ -20,7 +20,7 @@ import msgspec
 ANY_KIND = ""
 """Key for all kinds of servers together."""
 POINTS = 50
-"""Number of points at which a recorded recovery is kept, evenly over its time."""
+"""Number of points at which a recorded recovery is known, evenly over its time."""
 _PER_MILLE = 1000.0
 _TENTHS = 10.0
 _LOW, _HIGH = 0.1, 0.9
@@ -50,8 +50,6 @@ _SHORTEST_S = 0.3
 _LEAST_REACH = 0.05
 _FEWEST = 5
 """Fewest recoveries of such servers to rely on."""
-
-Series = Sequence[float]
 
 
 class Knows(StrEnum):
@@ -142,7 +140,7 @@ class TimeLeft(msgspec.Struct, frozen=True, kw_only=True):
     knows: Knows
 
     def widened(self, by: Widening) -> TimeLeft:
-        """Return it with an interval as wide as other recoveries needed."""
+        """Return the same time with an interval as wide as other recoveries needed."""
         low = self.seconds * math.exp(-by.factor * _reach(self.low, self.seconds))
         high = self.seconds * math.exp(by.factor * _reach(self.high, self.seconds))
         lowest = min(self.least, self.low, self.seconds * math.exp(-by.reach))
@@ -198,52 +196,31 @@ class Experience(msgspec.Struct, frozen=True, kw_only=True):
 
         `shows_reading`: only those whose redo was seen being read.
         """
-        return tracks_of([each for each in self.courses if each.shows_reading or not shows_reading], kind)
+        courses = [each for each in self.courses if each.shows_reading or not shows_reading]
+        of_kind = [each for each in courses if each.kind == kind]
+        return [Track(each) for each in (of_kind if len(of_kind) >= _FEWEST else courses)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Track:
     """A course in shares and seconds. A series has a number at each of its points."""
 
-    redo: float
-    """Bytes."""
-    ready: float
-    read: Series
-    applied: Series
-    complete: Series
-    reading: Series
-    applying: Series
-    unseen: Series
-    in_batch: Series
-    pages_a_mib: Series
-    all_reading: float
-    all_applying: float
+    def __init__(self, course: Course) -> None:
+        self.redo = course.redo
+        self.ready = course.ready / _TENTHS
+        self.read = _scaled(course.read, _PER_MILLE)
+        self.applied = _scaled(course.applied, _PER_MILLE)
+        self.complete = _scaled(course.complete, _PER_MILLE)
+        self.reading = _scaled(course.reading, _TENTHS)
+        self.applying = _scaled(course.applying, _TENTHS)
+        self.unseen = _scaled(course.unseen, _TENTHS)
+        self.in_batch = _scaled(course.in_batch, _TENTHS)
+        self.pages_a_mib = course.pages_a_mib
+        self.all_reading = course.all_reading / _TENTHS
+        self.all_applying = course.all_applying / _TENTHS
 
 
-def tracks_of(courses: Sequence[Course], kind: str | None) -> Sequence[Track]:
-    """Return the recoveries of a kind of server, or all if they are too few or `kind` is None."""
-    alike = [each for each in courses if each.kind == kind]
-    return [_track(each) for each in (alike if len(alike) >= _FEWEST else courses)]
-
-
-def _track(course: Course) -> Track:
-    def series(numbers: Sequence[int], unit: float) -> Series:
-        return [number / unit for number in numbers]
-
-    return Track(
-        redo=float(course.redo),
-        ready=course.ready / _TENTHS,
-        read=series(course.read, _PER_MILLE),
-        applied=series(course.applied, _PER_MILLE),
-        complete=series(course.complete, _PER_MILLE),
-        reading=series(course.reading, _TENTHS),
-        applying=series(course.applying, _TENTHS),
-        unseen=series(course.unseen, _TENTHS),
-        in_batch=series(course.in_batch, _TENTHS),
-        pages_a_mib=series(course.pages_a_mib, 1.0),
-        all_reading=course.all_reading / _TENTHS,
-        all_applying=course.all_applying / _TENTHS,
-    )
+def _scaled(numbers: Sequence[int], unit: float) -> Sequence[float]:
+    return [number / unit for number in numbers]
 
 
 def time_left(done: Done, tracks: Sequence[Track], widening: Widening | None = None) -> TimeLeft:
@@ -267,14 +244,14 @@ def time_left(done: Done, tracks: Sequence[Track], widening: Widening | None = N
     return left if widening is None else left.widened(widening)
 
 
-def widening_for(shown: Sequence[tuple[TimeLeft, float]], share: float = _HIGH - _LOW) -> Widening:
-    """Return the width at which `share` of the intervals hold, from (expected before widening, true seconds left)."""
-    off = [abs(math.log(true / left.seconds)) for left, true in shown]
+def widening_for(predicted: Sequence[tuple[TimeLeft, float]]) -> Widening:
+    """Return the width at which eight in ten intervals hold, from (expected before widening, true seconds left)."""
+    errors = [abs(math.log(true / left.seconds)) for left, true in predicted]
     scores = [
-        each / _reach(left.high if true > left.seconds else left.low, left.seconds)
-        for each, (left, true) in zip(off, shown, strict=True)
+        error / _reach(left.high if true > left.seconds else left.low, left.seconds)
+        for error, (left, true) in zip(errors, predicted, strict=True)
     ]
-    return Widening(factor=_quantile(scores, share), reach=_quantile(off, share))
+    return Widening(factor=_quantile(scores, _HIGH - _LOW), reach=_quantile(errors, _HIGH - _LOW))
 
 
 def _quantile(values: Sequence[float], share: float) -> float:
@@ -356,10 +333,7 @@ def _by_age(done: Done, track: Track, elapsed: float, weight: float) -> tuple[fl
 
 
 def _total(done: Done, track: Track) -> tuple[float, float]:
-    """Return all redo, and a weight.
-
-    If the total is unknown, assume that of the recorded recovery, as far as possible here.
-    """
+    """Return the bytes of all redo, else those of the recorded recovery as far as possible here; and a weight."""
     if done.total is not None:
         return max(done.total, done.read, 1.0), 1.0
     most = done.most or math.inf

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import msgspec
-
 from redolab.clock import Instant
 from redolab.errorlog.kinds import Phase
 from redolab.errorlog.tablespaces import FilesSeen
 from redolab.units import format_duration, format_size
 from redolab.watch.following.advice import Advice
 from redolab.watch.following.follower import Followed, State
-from redolab.watch.following.time_left import Held, TimeLeft
 
 _MUCH_LESS = 0.7
 """Share of 80 % intervals that held, below which they are called unreliable."""
@@ -26,80 +23,36 @@ _DOES = {
 }
 
 
-class FollowedNow(msgspec.Struct, frozen=True, kw_only=True):
-    """A recovery that is followed, as programs take it; sizes in bytes, times in seconds."""
-
-    at: float
-    server: str
-    state: str
-    phase: str
-    phase_percent: int | None
-    elapsed_s: float
-    redo: float | None
-    redo_read: float
-    redo_applied: float | None
-    redo_read_per_s: float | None
-    disk_per_s: float | None
-    left_s: float | None
-    left_low_s: float | None
-    left_high_s: float | None
-    """Upper end of the interval that is expected to hold in eight of ten recoveries."""
-    held: Held | None
-    """Share of such intervals that held in measured recoveries of such servers."""
-    share: float | None
-    """Share of the recovery time that has passed."""
-    rests_on: str | None
-    """Evidence that the prediction uses."""
-    files_done: int | None
-    files_of: int | None
-    """Tablespace files that it looks at one by one, where its log counts them."""
-    files_left_s: float | None
-    """Lower bound of the seconds left for the tablespace files."""
-    rows_to_undo: int | None
-    quiet_s: float | None
-    advice: str
-    words: tuple[str, ...]
-    ended: str | None
-
-
-class RollbackNow(msgspec.Struct, frozen=True, kw_only=True):
-    """A rollback after ready, as programs take it; times in seconds."""
-
-    at: float
-    rows_to_undo: int | None
-    left_s: float | None
-
-
-def for_programs(followed: Followed, wall: float) -> FollowedNow:
-    """Return the state for programs; `wall`: its wall time."""
-    done, left = followed.done, followed.left
-    return FollowedNow(
-        at=wall,
-        server=followed.server,
-        state=str(followed.state),
-        phase=str(followed.phase),
-        phase_percent=followed.percent,
-        elapsed_s=done.elapsed,
-        redo=done.total,
-        redo_read=done.read,
-        redo_applied=done.applied,
-        redo_read_per_s=followed.redo_rate,
-        disk_per_s=followed.disk_rate,
-        left_s=None if left is None else left.seconds,
-        left_low_s=None if left is None else left.low,
-        left_high_s=None if left is None else left.high,
-        held=followed.held,
-        share=None if left is None else left.share,
-        rests_on=None if left is None else str(left.knows),
-        files_done=None if followed.files is None else followed.files.done,
-        files_of=None if followed.files is None else followed.files.of,
-        files_left_s=None if followed.files is None else followed.files.left,
-        rows_to_undo=followed.rows_to_undo,
-        quiet_s=followed.quiet,
-        advice=str(followed.advised.advice),
-        words=followed.advised.words,
-        ended=followed.ended,
-    )
+def for_programs(followed: Followed, wall: float) -> dict[str, object]:
+    """Return the state for programs, sizes in bytes, times in seconds; `wall`: its wall time."""
+    done, left, files = followed.done, followed.left, followed.files
+    return {
+        "at": wall,
+        "server": followed.server,
+        "state": followed.state,
+        "phase": followed.phase,
+        "phase_percent": followed.percent,
+        "elapsed_s": done.elapsed,
+        "redo": done.total,
+        "redo_read": done.read,
+        "redo_applied": done.applied,
+        "redo_read_per_s": followed.redo_rate,
+        "disk_per_s": followed.disk_rate,
+        "left_s": left and left.seconds,
+        "left_low_s": left and left.low,
+        "left_high_s": left and left.high,
+        "held": followed.held,
+        "share": left and left.share,
+        "rests_on": left and left.knows,
+        "files_done": files and files.done,
+        "files_of": files and files.of,
+        "files_left_s": files and files.left,
+        "rows_to_undo": followed.rows_to_undo,
+        "quiet_s": followed.quiet,
+        "advice": followed.advised.advice,
+        "words": followed.advised.words,
+        "ended": followed.ended,
+    }
 
 
 def line(followed: Followed, wall: float) -> str:
@@ -198,27 +151,25 @@ def caution_in_words(followed: Followed) -> str | None:
     return "; ".join(cautions) or None
 
 
-def summary(
-    followed: Followed, now: Instant, ready_after: float | None, first: tuple[TimeLeft, float] | None
-) -> list[str]:
-    """Return the end of the recovery, and the first prediction with its time on the monotonic clock."""
+def summary(followed: Followed, now: Instant, ready_after: float | None, first: Followed | None) -> list[str]:
+    """Return the end of the recovery, and the first prediction made of it."""
     if followed.state is State.ENDED:
         return [f"{followed.server}: {followed.ended}; 'redolab timeline' on its log shows what it came to"]
     if not followed.is_over:
         return [line(followed, now.wall)]
     took = "" if ready_after is None else f" after {format_duration(ready_after)}"
-    said = [f"{followed.server}: ready{took}"]
-    if first is not None:
-        left, at = first
-        expected, low, high = (_clock(now.wall_at(at + each)) for each in (left.seconds, left.low, left.high))
-        said.append(f"at first it was expected at {expected} ({low} to {high})")
+    sentences = [f"{followed.server}: ready{took}"]
+    if first is not None and (left := first.left) is not None:
+        expected, low, high = (_clock(now.wall_at(first.at + each)) for each in (left.seconds, left.low, left.high))
+        sentences.append(f"at first it was expected at {expected} ({low} to {high})")
     if followed.rows_to_undo:
-        said.append(f"{followed.rows_to_undo:,} row operations are undone while it is in use; --socket follows them")
-    return said
+        undone = f"{followed.rows_to_undo:,} row operations are undone while it is in use; --socket follows them"
+        sentences.append(undone)
+    return sentences
 
 
 def _clock(at: float, now: float | None = None) -> str:
     """Return the time of day, with the date if it differs from that of `now`."""
-    moment = datetime.fromtimestamp(at)
-    is_same = now is None or datetime.fromtimestamp(now).date() == moment.date()
-    return moment.strftime("%H:%M:%S" if is_same else "%Y-%m-%d %H:%M:%S")
+    time = datetime.fromtimestamp(at)
+    is_today = now is None or datetime.fromtimestamp(now).date() == time.date()
+    return time.strftime("%H:%M:%S" if is_today else "%Y-%m-%d %H:%M:%S")

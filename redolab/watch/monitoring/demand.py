@@ -9,42 +9,27 @@ from redolab.counters.series import HOUR
 from redolab.errors import InvalidInput
 from redolab.predict.demand import Demand, demand_of, with_days
 from redolab.predict.question import Model
-from redolab.servers.dialects import Dialect, Version, dialect_of, family_of
 from redolab.servers.log_writer import redo_range
 from redolab.units import format_duration, format_size
 from redolab.watch.monitoring.servers import DAY, MonitoredServer, Span
 
 _WHOLE_DAY = 0.9
 _GAPS = 0.05
-"""Share of the time without samples from which on it is said."""
+"""Share of the time without samples from which on there is a warning."""
 _MANY = 2.0
-"""Times the dirty pages of the workload from which on it is said."""
+"""Times the dirty pages of the workload from which on there is a warning."""
 _WITHOUT_LSN = (
     "run mysqld_exporter with --collect.info_schema.innodb_metrics and SET GLOBAL innodb_monitor_enable='log_%', or take an upper "
     "bound with --from-os-log-written"
 )
 
 
-def dialect_of_server(server: MonitoredServer) -> Dialect:
-    """Return the dialect that a server speaks. Raise `InvalidInput` for a version that the lab does not know."""
-    return dialect_of(family_of(server.version), Version.parse(server.version))
-
-
 def log_size_of(server: MonitoredServer) -> int | None:
     """Return the bytes of the redo log today; None where no metric tells them."""
     try:
-        return dialect_of_server(server).log_size(server.variables)
+        return server.dialect.log_size(server.variables)
     except KeyError:
         return None
-
-
-def pool_of(server: MonitoredServer) -> int:
-    """Return the bytes of the buffer pool. Raise `InvalidInput` where no metric tells them."""
-    if server.pool is None:
-        raise InvalidInput(
-            f"no metric tells the buffer pool of {server.name}", "scrape it with --collect.global_variables"
-        )
-    return server.pool
 
 
 def demand_of_monitored(server: MonitoredServer, span: Span, *, from_os_log_written: bool = False) -> Demand:
@@ -55,15 +40,14 @@ def demand_of_monitored(server: MonitoredServer, span: Span, *, from_os_log_writ
     log_size, covered = log_size_of(server), sum(day.covered for day in server.days)
     limit = None
     if log_size is not None:
-        dialect = dialect_of_server(server)
-        limit = dialect.capacity(dialect.layout(log_size)).hard_limit
+        limit = server.dialect.capacity(server.dialect.layout(log_size)).hard_limit
     peaks = [day.redo_per_hour for day in server.days if day.redo_per_hour is not None]
     whole_days = [
         day.redo_per_hour
         for day in server.days
         if day.length >= DAY and day.covered >= _WHOLE_DAY * DAY and day.redo_per_hour
     ]
-    demand = _by_lsn(max(peaks), span, covered) if peaks else _by_os_log_written(server, asked_for=from_os_log_written)
+    demand = _by_lsn(max(peaks), span, covered) if peaks else _upper_bound(server, is_wanted=from_os_log_written)
     written, uptime = (float(server.variables.get(name, 0)) for name in ("innodb_os_log_written", "uptime"))
     return replace(
         with_days(demand, whole_days),
@@ -80,11 +64,11 @@ def with_dirty_pages(demand: Demand, model: Model, dirty_pages: int | None) -> D
     most = max(demand.ages, default=0)
     if not most or dirty_pages is None or dirty_pages < _MANY * (typical := model.fitted.dirty_pages.at(most)):
         return demand
-    said = (
+    warning = (
         f"up to {dirty_pages} pages were dirty, where redo like that of {model.workload} leaves about {typical:.0f} with the largest "
         f"checkpoint age seen, {format_size(most)}: recovery may read more pages than predicted"
     )
-    return replace(demand, warnings=(*demand.warnings, said))
+    return replace(demand, warnings=(*demand.warnings, warning))
 
 
 def _by_lsn(peak: float, span: Span, covered: float) -> Demand:
@@ -102,10 +86,10 @@ def _by_lsn(peak: float, span: Span, covered: float) -> Demand:
     )
 
 
-def _by_os_log_written(server: MonitoredServer, *, asked_for: bool) -> Demand:
-    """Return the bound that Innodb_os_log_written is. Raise `InvalidInput` unless it was asked for and is there."""
+def _upper_bound(server: MonitoredServer, *, is_wanted: bool) -> Demand:
+    """Return the demand if all of Innodb_os_log_written were redo. Raise `InvalidInput` unless wanted and known."""
     days = [day for day in server.days if day.os_log_written_per_hour]
-    if not asked_for or not days:
+    if not is_wanted or not days:
         raise InvalidInput(
             f"{server.name} has no LSN in its metrics, and Innodb_os_log_written is not redo: it can be several times as much",
             _WITHOUT_LSN,
@@ -126,12 +110,12 @@ def _by_os_log_written(server: MonitoredServer, *, asked_for: bool) -> Demand:
 
 
 def _warnings(server: MonitoredServer, span: Span, covered: float, log_size: int | None) -> list[str]:
-    said = []
+    warnings = []
     if covered < (1 - _GAPS) * span.length:
         missing, whole = format_duration(span.length - covered), format_duration(span.length)
-        said.append(f"{missing} of the {whole} have no samples: a peak in there is not seen")
+        warnings.append(f"{missing} of the {whole} have no samples: a peak in there is not seen")
     if server.is_resized:
-        said.append("the redo log was given another size in this time: checkpoint ages are of both sizes")
+        warnings.append("the redo log was given another size in this time: checkpoint ages are of both sizes")
     if log_size is None:
-        said.append("no metric tells the size of the redo log: scrape it with --collect.global_variables")
-    return said
+        warnings.append("no metric tells the size of the redo log: scrape it with --collect.global_variables")
+    return warnings

@@ -7,7 +7,7 @@ import threading
 import urllib.error
 import urllib.parse
 import urllib.request
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from typing_extensions import override
@@ -22,7 +22,7 @@ _NARROWER = "ask for a shorter time (--for) or fewer servers (--match), or raise
 _CREDENTIALS = "give them by --http-config FILE, $PROMETHEUS_TOKEN, or $PROMETHEUS_USER and $PROMETHEUS_PASSWORD"
 _ELSEWHERE = "give the URL below which /api/v1/query answers: of PMM it is https://HOST/prometheus"
 
-S = TypeVar("S", bound="Sample | Series")
+S = TypeVar("S")
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -40,19 +40,19 @@ class Series(msgspec.Struct, frozen=True):
     values: list[tuple[float, str]]
 
 
-class _Data(msgspec.Struct):
-    result: msgspec.Raw
+class _Data(msgspec.Struct, Generic[S]):
+    result: list[S]
 
 
-class _Answer(msgspec.Struct):
+class _Answer(msgspec.Struct, Generic[S]):
     status: str
-    data: _Data | None = None
+    data: _Data[S] | None = None
     error: str = ""
     errorType: str = ""  # noqa: N815
 
 
 class Prometheus:
-    """A Prometheus that is asked."""
+    """A Prometheus, or another program with its HTTP API."""
 
     def __init__(self, url: str, config: HttpConfig, timeout: float) -> None:
         """Take its URL, and the seconds that a query may take. Raise `InvalidInput` for what is no such URL."""
@@ -63,22 +63,22 @@ class Prometheus:
             raise InvalidInput("a password in the URL can be seen by everybody on this machine", _CREDENTIALS)
         self.url = url.rstrip("/")
         self.queries = 0
-        """Asked so far."""
+        """Number of queries so far."""
         self._counting = threading.Lock()
         self._timeout = timeout
         self._headers = config.headers()
         self._opener = urllib.request.build_opener(_Stay, urllib.request.HTTPSHandler(context=config.tls()))
 
     def instant(self, expression: str, at: float) -> list[Sample]:
-        """Return the values of an expression at a moment. Raise `LabError` if there is no answer."""
-        return self._asked("query", {"query": expression, "time": f"{at:.3f}"}, Sample)
+        """Return the values of an expression at one time. Raise `LabError` if there is no answer."""
+        return self._ask("query", {"query": expression, "time": f"{at:.3f}"}, _Answer[Sample])
 
-    def at_moments(self, expression: str, start: float, end: float, step: float) -> list[Series]:
+    def series(self, expression: str, start: float, end: float, step: float) -> list[Series]:
         """Return an expression's values every `step` seconds from start to end. Raise `LabError` without an answer."""
         span = {"start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{step:.3f}"}
-        return self._asked("query_range", {"query": expression, **span}, Series)
+        return self._ask("query_range", {"query": expression, **span}, _Answer[Series])
 
-    def _asked(self, call: str, parameters: dict[str, str], kind: type[S]) -> list[S]:
+    def _ask(self, call: str, parameters: dict[str, str], kind: type[_Answer[S]]) -> list[S]:
         with self._counting:
             self.queries += 1
         query = urllib.parse.urlencode({**parameters, "timeout": f"{self._timeout:g}"})
@@ -93,19 +93,19 @@ class Prometheus:
         except (OSError, http.client.HTTPException) as error:
             if isinstance(getattr(error, "reason", None), TimeoutError):
                 raise self._too_slow() from None
-            said = getattr(error, "reason", error)
-            raise Unreachable(f"{self.url} does not answer ({said})", "look at the URL, and at tls_config") from None
-        answer = _decoded(text)
+            reason = getattr(error, "reason", error)
+            raise Unreachable(f"{self.url} does not answer ({reason})", "look at the URL, and at tls_config") from None
+        answer = _decoded(text, kind)
         if answer is None or answer.status != "success" or answer.data is None:
             raise LabError(f"{self.url} does not answer as a Prometheus does", _ELSEWHERE)
-        return msgspec.json.decode(answer.data.result, type=list[kind])  # type: ignore[valid-type]
+        return answer.data.result
 
     def _refused(self, error: urllib.error.HTTPError) -> LabError:
         if error.code in (401, 403):
             return InvalidInput(f"{self.url} refuses who asks ({error.code} {error.reason})", _CREDENTIALS)
         if location := error.headers.get("Location"):
             return InvalidInput(f"{self.url} is at another place ({location})", _ELSEWHERE)
-        answer = _decoded(error.read())
+        answer = _decoded(error.read(), _Answer[Sample])
         if answer is None or not answer.error:
             return LabError(f"{self.url} answers {error.code} {error.reason}", _ELSEWHERE)
         if answer.errorType == "timeout":
@@ -126,8 +126,8 @@ class _Stay(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _decoded(text: bytes) -> _Answer | None:
+def _decoded(text: bytes, kind: type[_Answer[S]]) -> _Answer[S] | None:
     try:
-        return msgspec.json.decode(text, type=_Answer)
+        return msgspec.json.decode(text, type=kind)
     except msgspec.MsgspecError:
         return None

@@ -18,8 +18,8 @@ from redolab.predict.log_size import Basis, Limits
 from redolab.predict.question import Question
 from redolab.predict.trade import Trades
 from redolab.units import format_duration, format_size, parse_duration
-from redolab.watch.monitoring.demand import demand_of_monitored, log_size_of, pool_of, with_dirty_pages
-from redolab.watch.monitoring.fleet_file import Rules
+from redolab.watch.monitoring.demand import demand_of_monitored, log_size_of, with_dirty_pages
+from redolab.watch.monitoring.fleet_file import Rule, rule_for
 from redolab.watch.monitoring.servers import MonitoredServer, Span
 
 _AGES = slice(2, None, 4)
@@ -39,7 +39,7 @@ class FleetQuestion:
     storage: str
     workload: str | None = None
     moment: Moment = Moment.ANY
-    rules: Rules
+    rules: Sequence[Rule] = ()
     from_os_log_written: bool = False
 
 
@@ -106,7 +106,7 @@ def fleet_rows(
 
 
 def _row(server: MonitoredServer, question: FleetQuestion, span: Span, trades: Trades | None) -> FleetRow:
-    rule = question.rules.of(server.labels)
+    rule = rule_for(server.labels, question.rules)
     limits = question.limits if rule.rto is None else replace(question.limits, rto=parse_duration(rule.rto))
     unknown = FleetRow(
         server=server.name,
@@ -127,11 +127,13 @@ def _row(server: MonitoredServer, question: FleetQuestion, span: Span, trades: T
             raise InvalidInput("no metric tells the size of its redo log")
         if demand.redo_per_hour <= 0:
             raise InvalidInput("no redo was written")
+        if server.pool is None:
+            raise InvalidInput(f"no metric tells the buffer pool of {server.name}")
         model = _model(
             Question(
                 server=server.server,
                 storage=unknown.storage,
-                pool=pool_of(server),
+                pool=server.pool,
                 workload=rule.workload or question.workload,
                 tables=server.tables,
                 read_threads=server.read_threads,
@@ -146,34 +148,39 @@ def _row(server: MonitoredServer, question: FleetQuestion, span: Span, trades: T
 
 
 _model = lru_cache(maxsize=None)(model_for)
-"""Servers of one version with one pool are asked about alike."""
+"""The same model for all servers of one version with one pool."""
 
 
 def _answered(row: FleetRow, demand: Demand, sizing: Sizing) -> FleetRow:
     """Return the row with the model's prediction."""
     now, then, moment = sizing.line(row.log_size), sizing.line(sizing.advice.size), sizing.moment
-    usual = None if now is None else now.usual
-    return msgspec.structs.replace(
+    row = msgspec.structs.replace(
         row,
         workload=sizing.model.workload,
         redo_per_hour=demand.redo_per_hour,
-        checkpoint_age_95=_quantile(demand.ages, 0.95),
-        usual_s=None if usual is None else usual.half_s,
-        usual_95_s=None if usual is None else usual.ninety_five_s,
-        worst_s=None if now is None else now.recovery_s,
-        worst_95_s=None if now is None else now.ninety.high_s,
-        bound_s=None if now is None else _bound(now, moment),
-        chance_too_long=None if now is None else now.chance,
-        meets_rto=None if now is None else now.chance < sizing.limits.chance,
-        size=None if then is None else then.log_size,
-        size_95_s=None if then is None else _bound(then, moment),
-        hours_held=None if now is None else now.minutes_held / 60,
-        size_hours_held=None if then is None else then.minutes_held / 60,
+        checkpoint_age_95=int(np.quantile(demand.ages, 0.95)) if demand.ages else None,
         reason="no size recovers in time" if sizing.advice.basis is None else _WHY[sizing.advice.basis],
         effect=_effect(now, then, moment),
         days=demand.days,
         warnings="; ".join(demand.warnings),
     )
+    if now is not None:
+        row = msgspec.structs.replace(
+            row,
+            usual_s=now.usual and now.usual.half_s,
+            usual_95_s=now.usual and now.usual.ninety_five_s,
+            worst_s=now.recovery_s,
+            worst_95_s=now.ninety.high_s,
+            bound_s=_bound(now, moment),
+            chance_too_long=now.chance,
+            meets_rto=now.chance < sizing.limits.chance,
+            hours_held=now.minutes_held / 60,
+        )
+    if then is not None:
+        row = msgspec.structs.replace(
+            row, size=then.log_size, size_95_s=_bound(then, moment), size_hours_held=then.minutes_held / 60
+        )
+    return row
 
 
 def _effect(now: SizeLine | None, then: SizeLine | None, moment: Moment) -> str:
@@ -199,10 +206,6 @@ def _hours(line: SizeLine) -> str:
 
 def _seconds(seconds: float) -> str:
     return "for ever (too many get stuck)" if math.isinf(seconds) else format_duration(seconds)
-
-
-def _quantile(values: Sequence[int], share: float) -> int | None:
-    return None if not values else int(np.quantile(values, share))
 
 
 def since(rows: Sequence[FleetRow], before: Mapping[str, FleetRow]) -> list[FleetRow]:

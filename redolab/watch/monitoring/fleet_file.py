@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -31,24 +31,18 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     servers: tuple[Rule, ...]
 
 
-class Rules:
-    """The rules of a file; of several that match a server the first counts."""
-
-    def __init__(self, rules: tuple[Rule, ...] = ()) -> None:
-        self._rules = rules
-
-    def of(self, labels: Mapping[str, str]) -> Rule:
-        """Return the rule for a server with these labels."""
-        return next((rule for rule in self._rules if rule.holds_for(labels)), Rule())
+def rule_for(labels: Mapping[str, str], rules: Sequence[Rule]) -> Rule:
+    """Return the first of the rules that holds for a server with these labels."""
+    return next((rule for rule in rules if rule.holds_for(labels)), Rule())
 
 
-def read_rules(path: Path) -> Rules:
+def read_rules(path: Path) -> Sequence[Rule]:
     """Read a file with a `[[servers]]` table for each rule. Raise `InvalidInput` that names the error in it."""
     try:
-        found = msgspec.toml.decode(path.read_bytes(), type=_File)
+        rules = msgspec.toml.decode(path.read_bytes(), type=_File).servers
     except (OSError, msgspec.MsgspecError) as error:
         raise InvalidInput(f"{path} cannot be used ({error})", "docs/fleet.md shows such a file") from None
-    for rule in found.servers:
+    for rule in rules:
         if rule.rto is not None:
             parse_duration(rule.rto)
         for value in rule.match.values():
@@ -56,4 +50,4 @@ def read_rules(path: Path) -> Rules:
                 re.compile(value)
             except re.error as error:
                 raise InvalidInput(f"{path}: '{value}' is no regular expression ({error})", "mend it") from None
-    return Rules(found.servers)
+    return rules

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
@@ -77,7 +76,7 @@ def write_fleet(path: Path, rows: Sequence[FleetRow], notes: Sequence[str]) -> N
 
 
 def check_output(path: Path) -> None:
-    """Raise `InvalidInput` for a file that cannot be written, before anything is asked for it."""
+    """Raise `InvalidInput` for a file that cannot be written, before any query is made for it."""
     if path.suffix not in SUFFIXES:
         raise InvalidInput(f"a fleet cannot be written as {path.name}", f"its name ends in {', '.join(SUFFIXES)}")
     if not path.absolute().parent.is_dir():
@@ -93,23 +92,11 @@ def read_fleet(path: Path) -> dict[str, FleetRow]:
         ]
         rows = msgspec.convert(filled, list[FleetRow], strict=False)
     except (OSError, polars.exceptions.PolarsError, msgspec.ValidationError) as error:
-        said = str(error).partition("\n")[0]
+        reason = str(error).partition("\n")[0]
         raise InvalidInput(
-            f"{path} is no fleet ({said})", "give what 'redolab fleet -o FILE.csv' or .parquet wrote"
+            f"{path} is no fleet ({reason})", "give what 'redolab fleet -o FILE.csv' or .parquet wrote"
         ) from None
     return {row.server: row for row in rows}
-
-
-@dataclass(frozen=True, slots=True)
-class _Bar:
-    """A server in the picture: from the typical recovery to its upper bound, in pixels."""
-
-    x: float
-    typical: float
-    bound: float
-    rto: float
-    kind: str
-    title: str
 
 
 def html_page(rows: Sequence[FleetRow], notes: Sequence[str]) -> str:
@@ -159,16 +146,23 @@ def _cells(row: FleetRow) -> Mapping[str, tuple[str, float | str]]:
     }
 
 
-def _bars(rows: Sequence[FleetRow]) -> list[_Bar]:
+def _bars(rows: Sequence[FleetRow]) -> list[Mapping[str, float | str]]:
+    """Return each server in the picture: from the typical recovery to its upper bound, in pixels."""
     wide = (_WIDTH - _LEFT) / max(1, len(rows))
-    bars = []
-    for place, row in enumerate(rows):
-        typical = row.worst_s if row.usual_s is None else row.usual_s
-        assert row.bound_s is not None
-        title = f"{row.server}: {_times(typical, row.bound_s)}; {row.reason}"
-        kind = "late" if not row.meets_rto else "fine"
-        bars.append(_Bar(_LEFT + (place + 0.5) * wide, _y(typical or 1.0), _y(row.bound_s), _y(row.rto_s), kind, title))
-    return bars
+    return [_bar(row, _LEFT + (place + 0.5) * wide) for place, row in enumerate(rows)]
+
+
+def _bar(row: FleetRow, x: float) -> Mapping[str, float | str]:
+    typical = row.worst_s if row.usual_s is None else row.usual_s
+    assert row.bound_s is not None
+    return {
+        "x": x,
+        "typical": _y(typical or 1.0),
+        "bound": _y(row.bound_s),
+        "rto": _y(row.rto_s),
+        "kind": "fine" if row.meets_rto else "late",
+        "title": f"{row.server}: {_times(typical, row.bound_s)}; {row.reason}",
+    }
 
 
 def _y(seconds: float) -> float:

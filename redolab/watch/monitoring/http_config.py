@@ -79,9 +79,9 @@ def read_http_config(path: Path | None) -> HttpConfig:
     try:
         config = msgspec.yaml.decode(path.read_bytes(), type=HttpConfig)
     except (OSError, msgspec.MsgspecError) as error:
-        said = " ".join(str(error).split())
+        reason = " ".join(str(error).split())
         raise InvalidInput(
-            f"{path} cannot be used ({said})", "basic_auth, authorization and tls_config are known"
+            f"{path} cannot be used ({reason})", "basic_auth, authorization and tls_config are known"
         ) from None
     if config.basic_auth is not None and config.authorization is not None:
         raise InvalidInput(f"{path} has both basic_auth and authorization", "leave one out")
@@ -95,9 +95,9 @@ def _of_environment() -> HttpConfig:
     return HttpConfig(basic_auth=BasicAuth(user, os.environ.get(PASSWORD, "")) if user else None)
 
 
-def _secret(said: str | None, file: str | None) -> str:
+def _secret(secret: str | None, file: str | None) -> str:
     if file is None:
-        return said or ""
+        return secret or ""
     try:
         return Path(file).read_text().strip()
     except (OSError, UnicodeDecodeError) as error:

@@ -12,7 +12,6 @@ The expressions therefore use `delta`, and only over windows in which the server
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 NAME = "__name__"
 IDENTITY = ("instance", "service_name")
@@ -28,7 +27,7 @@ _REDO = (
     (f"{_METRICS}log_log_lsn_current", f"{_METRICS}log_log_lsn_last_checkpoint"),
     (f"{_METRICS}recovery_log_lsn_current", f"{_METRICS}recovery_log_lsn_last_checkpoint"),
 )
-"""LSN and LSN of the last checkpoint, by whoever tells them; of several the first is taken."""
+"""Metrics of the LSN and of the last checkpoint's LSN, by source; the first source that a server has counts."""
 _AGE = f"{_STATUS}innodb_checkpoint_age"
 _OS_LOG_WRITTEN = f"{_STATUS}innodb_os_log_written"
 _LOG_WRITES = f"{_STATUS}innodb_log_writes"
@@ -39,9 +38,11 @@ _TABLESPACES = "mysql_info_schema_innodb_tablespace_space_info"
 _TABLES = "mysql_info_schema_table_version"
 _LOG_SIZES = (f"{_VARIABLES}innodb_redo_log_capacity", f"{_VARIABLES}innodb_log_file_size")
 _LOOKS = 720
-"""Number of times that a setting which hardly ever changes is read: once an hour of 30 days."""
+"""Number of times that a setting which rarely changes is read: once an hour of 30 days."""
+_STEPS = 12
+"""Number of steps by which a window moves on by its own length."""
 _COARSER = 3
-"""Times the step of peaks at which it is looked whether there are samples at all."""
+"""Multiple of that step at which samples are counted."""
 _LATELY = "1h"
 """Age after which a server without a scrape counts as gone."""
 
@@ -57,30 +58,14 @@ VARIABLES = (
 )
 """Settings, as the servers name them."""
 STATUS = ("innodb_redo_log_capacity_resized", "innodb_os_log_written", "uptime")
-"""Status variables that are wanted as they are at the end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """A period, up to some time, in which a value is looked for; seconds."""
-
-    length: float
-    window: float
-    """Seconds over which a rate is taken."""
-
-    @property
-    def step(self) -> float:
-        """Seconds between two windows."""
-        return self.window / 12
-
-    @property
-    def subquery(self) -> str:
-        """Return the subquery suffix of an expression. The first window begins where the period does."""
-        return f"[{max(1, round(self.length - self.window))}s:{max(1, round(self.step))}s]"
+"""Status variables whose last value is read."""
 
 
 class Expressions:
-    """The expressions about the servers that some matchers choose, as in `environment="prod"`; with "" about all."""
+    """The expressions about the servers that some matchers choose, as in `environment="prod"`; with "" about all.
+
+    A peak is the largest growth within `window` seconds, over the `length` seconds before the query's time.
+    """
 
     def __init__(self, matchers: str = "") -> None:
         self._matchers = matchers
@@ -109,17 +94,17 @@ class Expressions:
         differences = [f"({self._of(lsn)} - {self._of(checkpoint)})" for lsn, checkpoint in _REDO]
         return f"max by {_BY} ({' or '.join([self._of(_AGE), *differences])})"
 
-    def peak_redo(self, stretch: Stretch) -> str:
-        """Return the expression for the largest growth of the LSN in a window, in bytes."""
-        return self._peak("delta", [lsn for lsn, _ in _REDO], stretch)
+    def peak_redo(self, length: float, window: float) -> str:
+        """Return the expression for the peak of the LSN, in bytes."""
+        return self._peak("delta", [lsn for lsn, _ in _REDO], length, window)
 
-    def peak_os_log_written(self, stretch: Stretch) -> str:
-        """Return the expression for the largest growth of Innodb_os_log_written in a window, in bytes."""
-        return self._peak("increase", [_OS_LOG_WRITTEN], stretch)
+    def peak_os_log_written(self, length: float, window: float) -> str:
+        """Return the expression for the peak of Innodb_os_log_written, in bytes."""
+        return self._peak("increase", [_OS_LOG_WRITTEN], length, window)
 
-    def peak_log_writes(self, stretch: Stretch) -> str:
-        """Return the expression for the largest number of log writes in a window."""
-        return self._peak("increase", [_LOG_WRITES], stretch)
+    def peak_log_writes(self, length: float, window: float) -> str:
+        """Return the expression for the peak of the number of log writes."""
+        return self._peak("increase", [_LOG_WRITES], length, window)
 
     def hours_of_os_log_written(self, share: float) -> str:
         """Return the expression for a quantile of the bytes of Innodb_os_log_written an hour, over seven days.
@@ -128,27 +113,28 @@ class Expressions:
         """
         return f"max by {_BY} (quantile_over_time({share}, increase({self._of(_OS_LOG_WRITTEN)}[1h])[7d:5m]))"
 
-    def covered(self, stretch: Stretch) -> str:
-        """Return the expression for the seconds of the period with an LSN or an Innodb_os_log_written."""
+    def covered(self, length: float, window: float) -> str:
+        """Return the expression for the seconds with an LSN or an Innodb_os_log_written, to a quarter of the window."""
         any_of = self._first(self._of, [*(lsn for lsn, _ in _REDO), _OS_LOG_WRITTEN])
-        step = max(1, round(_COARSER * stretch.step))
-        return f"max by {_BY} (count_over_time(({any_of})[{max(1, round(stretch.length))}s:{step}s])) * {step}"
+        step = max(1, round(_COARSER * window / _STEPS))
+        return f"max by {_BY} (count_over_time(({any_of})[{max(1, round(length))}s:{step}s])) * {step}"
 
     def resized(self, seconds: float) -> str:
         """Return the expression for the number of changes of the redo log's size."""
         subquery = f"[{round(seconds)}s:{max(1, round(seconds / _LOOKS))}s]"
         return f"max by {_BY} ({self._first(lambda name: f'changes({self._of(name)}{subquery})', _LOG_SIZES)})"
 
-    def _peak(self, function: str, names: Sequence[str], stretch: Stretch) -> str:
-        window = round(stretch.window)
-        grown = self._first(lambda name: f"{function}({self._of(name)}[{window}s])", names)
-        alive = f"({grown}) and on {_BY} {self._of(_UPTIME)} > {window}"
-        if stretch.length <= stretch.window:
+    def _peak(self, function: str, names: Sequence[str], length: float, window: float) -> str:
+        grown = self._first(lambda name: f"{function}({self._of(name)}[{round(window)}s])", names)
+        alive = f"({grown}) and on {_BY} {self._of(_UPTIME)} > {round(window)}"
+        if length <= window:
             return f"max by {_BY} ({alive})"
-        return f"max by {_BY} (max_over_time(({alive}){stretch.subquery}))"
+        # The first window begins where the period does.
+        subquery = f"[{max(1, round(length - window))}s:{max(1, round(window / _STEPS))}s]"
+        return f"max by {_BY} (max_over_time(({alive}){subquery}))"
 
-    def _first(self, told: Callable[[str], str], names: Sequence[str]) -> str:
-        return " or ".join(told(name) for name in names)
+    def _first(self, expression_of: Callable[[str], str], names: Sequence[str]) -> str:
+        return " or ".join(expression_of(name) for name in names)
 
     def _of(self, name: str) -> str:
         return f"{name}{{{self._matchers}}}" if self._matchers else name
@@ -169,5 +155,5 @@ def matcher(label: str, value: str) -> str:
 
 
 def variable_name(metric: str) -> str:
-    """Return the variable of a server that a metric of `settings` tells."""
+    """Return the server's name of a variable, from the name of its metric."""
     return metric.removeprefix(_VARIABLES).removeprefix(_STATUS)

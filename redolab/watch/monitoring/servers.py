@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from redolab.counters.series import HOUR
 from redolab.errors import InvalidInput
-from redolab.servers.dialects import LARGEST_BINARY_LOG, Version, family_of
+from redolab.servers.dialects import LARGEST_BINARY_LOG, Dialect, Version, dialect_of, family_of
 from redolab.watch.monitoring.endpoint import Prometheus, Sample, Series
-from redolab.watch.monitoring.promql import IDENTITY, NAME, Expressions, Stretch, matcher, variable_name
+from redolab.watch.monitoring.promql import IDENTITY, NAME, Expressions, matcher, variable_name
 
 DAY = 24 * HOUR
-MOMENTS = 101
-"""Number of times at which checkpoint ages are read: a crash at a random time meets one of them."""
+AGES = 101
+"""Number of checkpoint ages that are read, evenly over time: a crash at a random time meets one of them."""
 _PMM_SHARE = 0.94
 """Share of the hours: PMM's advisor warns if 6 % of them write more than the log holds."""
 _AT_ONCE = 2
-"""Queries: Prometheus answers each on one CPU, and others ask it too."""
+"""Queries at the same time: Prometheus answers each on one CPU, and has other users."""
 _NAMED = 5
 """Servers that a message names."""
 _COLLECTOR = "is prometheus-mysqld-exporter scraped, with --collect.global_variables and --collect.global_status (both on by default)?"
@@ -31,7 +31,7 @@ Identity: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The time that is looked at, in seconds."""
+    """A period of time, in seconds."""
 
     end: float
     """Seconds since 1970."""
@@ -53,13 +53,13 @@ class MonitoredDay:
     """A day of a server."""
 
     length: float
-    """Seconds; less than a day where less was asked about."""
+    """Seconds; less than a day at the beginning of a span."""
     covered: float
-    """Seconds of it with samples."""
+    """Seconds of the day with samples."""
     redo_per_hour: float | None
     """Bytes of LSN in the busiest hour; None without an LSN over a whole hour in which the server did not restart."""
     os_log_written_per_hour: float | None = None
-    """Bytes in the busiest hour by that counter; None where it was not asked for."""
+    """Bytes in the busiest hour by that counter; None if it was not queried."""
     log_writes_per_hour: float | None = None
 
 
@@ -78,7 +78,7 @@ class MonitoredServer:
     ages: Sequence[int]
     """Checkpoint ages in order of time, at the times for which there was one."""
     dirty_pages: int | None
-    """The most that were scraped within the last day."""
+    """Largest number of dirty pages scraped within the last day."""
     tables: int | None
     is_resized: bool
     """True if the redo log was resized during that time."""
@@ -87,6 +87,11 @@ class MonitoredServer:
     def server(self) -> str:
         """Family and version, as in mariadb-10.11.19."""
         return f"{family_of(self.version)}-{Version.parse(self.version)}"
+
+    @property
+    def dialect(self) -> Dialect:
+        """Return the dialect that the server speaks. Raise `InvalidInput` for a version that the lab does not know."""
+        return dialect_of(family_of(self.version), Version.parse(self.version))
 
     @property
     def pool(self) -> int | None:
@@ -111,42 +116,44 @@ def servers_of(
 ) -> list[MonitoredServer]:
     """Return the servers that the matchers choose, by name. Raise `InvalidInput` if there are none.
 
-    `by_os_log_written`: look up that counter as well, for servers of which there is no LSN.
+    `by_os_log_written`: look up that counter as well, for servers without an LSN.
     """
-    known = _chosen(prometheus, matchers, span.end)
-    asked = Expressions(matchers)
-    settings: dict[Identity, dict[str, str]] = {}
-    for sample in prometheus.instant(asked.settings(), span.end):
+    labels = _labels(prometheus, matchers, span.end)
+    expressions = Expressions(matchers)
+    settings: dict[Identity, dict[str, str]] = {identity: {} for identity in labels}
+    for sample in prometheus.instant(expressions.settings(), span.end):
         settings.setdefault(_identity(sample), {})[variable_name(sample.metric[NAME])] = _plain(sample.value[1])
-    # Each query is of one day: so none takes longer, or more memory there, when more days are asked about.
+    # A query is of one day: more days make none slower, nor larger in Prometheus' memory.
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        days = list(pool.map(lambda day: _day(prometheus, asked, day[0], day[1], span, by_os_log_written), span.days()))
+        days = list(
+            pool.map(lambda day: _day(prometheus, expressions, labels, day, span, by_os_log_written), span.days())
+        )
     start = span.end - span.length
-    ages = prometheus.at_moments(asked.ages(), start, span.end, max(1.0, span.length / (MOMENTS - 1)))
+    ages = prometheus.series(expressions.ages(), start, span.end, max(1.0, span.length / (AGES - 1)))
     ages_of = {_identity(each): [round(float(age)) for _, age in each.values if float(age) >= 0] for each in ages}
-    dirty = _values(prometheus.instant(asked.dirty_pages(min(span.length, DAY)), span.end))
-    tables = _values(prometheus.instant(asked.tables(), span.end))
-    resized = _values(prometheus.instant(asked.resized(span.length), span.end))
+    dirty = _values(prometheus, expressions.dirty_pages(min(span.length, DAY)), span.end)
+    tables = _values(prometheus, expressions.tables(), span.end)
+    resized = _values(prometheus, expressions.resized(span.length), span.end)
     return [
         MonitoredServer(
             name=identity[1] or identity[0],
-            labels={name: value for name, value in labels.items() if name != NAME},
-            version=labels["version"],
-            variables=settings.get(identity, {}),
-            days=[day(identity) for day in days],
+            labels={name: value for name, value in labels[identity].items() if name != NAME},
+            version=labels[identity]["version"],
+            variables=settings[identity],
+            days=[day[identity] for day in days],
             ages=ages_of.get(identity, []),
             dirty_pages=_whole(dirty.get(identity)),
             tables=_whole(tables.get(identity)),
             is_resized=resized.get(identity, 0) > 0,
         )
-        for identity, labels in sorted(known.items(), key=lambda each: each[0][::-1])
+        for identity in sorted(labels, key=lambda identity: identity[::-1])
     ]
 
 
 def os_log_written_hours(prometheus: Prometheus, matchers: str, end: float) -> float | None:
     """Return the bytes of Innodb_os_log_written that 94 % of the hours of seven days of one server stay below."""
-    found = prometheus.instant(Expressions(matchers).hours_of_os_log_written(_PMM_SHARE), end)
-    return float(found[0].value[1]) if found else None
+    hours = _values(prometheus, Expressions(matchers).hours_of_os_log_written(_PMM_SHARE), end)
+    return next(iter(hours.values()), None)
 
 
 def matchers_of(prometheus: Prometheus, name: str, end: float) -> str:
@@ -154,61 +161,66 @@ def matchers_of(prometheus: Prometheus, name: str, end: float) -> str:
 
     Raise `InvalidInput` if there is no such server, or more than one.
     """
-    known = _chosen(prometheus, "", end)
-    found = [each for each in known if name in (*each, each[0].rpartition(":")[0])]
-    if len(found) == 1:
-        return ",".join(matcher(label, value) for label, value in zip(IDENTITY, found[0], strict=True) if value)
-    names = sorted(service or instance for instance, service in found or known)
+    all_servers = _labels(prometheus, "", end)
+    named = [each for each in all_servers if name in (*each, each[0].rpartition(":")[0])]
+    if len(named) == 1:
+        return ",".join(matcher(label, value) for label, value in zip(IDENTITY, named[0], strict=True) if value)
+    names = sorted(service or instance for instance, service in named or all_servers)
     some = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-    if found:
+    if named:
         raise InvalidInput(f"several servers of {prometheus.url} are called '{name}'", f"choose from {some}")
     raise InvalidInput(f"{prometheus.url} has no server '{name}'", f"choose from {some}")
 
 
-def _chosen(prometheus: Prometheus, matchers: str, end: float) -> dict[Identity, dict[str, str]]:
+def _labels(prometheus: Prometheus, matchers: str, end: float) -> dict[Identity, dict[str, str]]:
     """Return the labels of each server that was scraped lately."""
-    found = prometheus.instant(Expressions(matchers).versions(), end)
-    if not found:
+    versions = prometheus.instant(Expressions(matchers).versions(), end)
+    if not versions:
         of_these = f" of servers with {matchers}" if matchers else ""
         raise InvalidInput(f"{prometheus.url} has no mysql_version_info{of_these} within the last hour", _COLLECTOR)
-    return {_identity(each): each.metric for each in found}
+    return {_identity(each): each.metric for each in versions}
 
 
 def _day(
-    prometheus: Prometheus, asked: Expressions, end: float, length: float, span: Span, by_os_log_written: bool
-) -> Callable[[Identity], MonitoredDay]:
-    """Query one day of all servers. Return a function that gives the day of one of them."""
-    per_hour = HOUR / span.window
+    prometheus: Prometheus,
+    expressions: Expressions,
+    servers: Iterable[Identity],
+    day: tuple[float, float],
+    span: Span,
+    by_os_log_written: bool,
+) -> dict[Identity, MonitoredDay]:
+    """Query one day of these servers, given by its end and length."""
+    end, length = day
     # An hour around midnight belongs to the day in which it ends.
-    stretch = Stretch(min(length + span.window, end - (span.end - span.length)), span.window)
-    redo = _values(prometheus.instant(asked.peak_redo(stretch), end))
-    covered = _values(prometheus.instant(asked.covered(Stretch(length, span.window)), end))
+    searched = min(length + span.window, end - (span.end - span.length))
+    redo = _values(prometheus, expressions.peak_redo(searched, span.window), end)
+    covered = _values(prometheus, expressions.covered(length, span.window), end)
     written, writes = (
-        _values(prometheus.instant(expression, end)) if by_os_log_written else {}
-        for expression in (asked.peak_os_log_written(stretch), asked.peak_log_writes(stretch))
+        _values(prometheus, peak(searched, span.window), end) if by_os_log_written else {}
+        for peak in (expressions.peak_os_log_written, expressions.peak_log_writes)
     )
 
-    def of(identity: Identity) -> MonitoredDay:
-        def rate(known: Mapping[Identity, float]) -> float | None:
-            return known[identity] * per_hour if identity in known else None
+    def per_hour(peaks: Mapping[Identity, float], server: Identity) -> float | None:
+        return peaks[server] * HOUR / span.window if server in peaks else None
 
-        return MonitoredDay(
+    return {
+        each: MonitoredDay(
             length=length,
-            covered=min(length, covered.get(identity, 0.0)),
-            redo_per_hour=rate(redo),
-            os_log_written_per_hour=rate(written),
-            log_writes_per_hour=rate(writes),
+            covered=min(length, covered.get(each, 0.0)),
+            redo_per_hour=per_hour(redo, each),
+            os_log_written_per_hour=per_hour(written, each),
+            log_writes_per_hour=per_hour(writes, each),
         )
-
-    return of
-
-
-def _values(samples: Sequence[Sample]) -> dict[Identity, float]:
-    return {_identity(each): float(each.value[1]) for each in samples}
+        for each in servers
+    }
 
 
-def _identity(found: Sample | Series) -> Identity:
-    instance, service = (found.metric.get(label, "") for label in IDENTITY)
+def _values(prometheus: Prometheus, expression: str, at: float) -> dict[Identity, float]:
+    return {_identity(each): float(each.value[1]) for each in prometheus.instant(expression, at)}
+
+
+def _identity(values: Sample | Series) -> Identity:
+    instance, service = (values.metric.get(label, "") for label in IDENTITY)
     return instance, service
 
 

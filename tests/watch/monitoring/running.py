@@ -1,4 +1,7 @@
-"""A real Prometheus and real exporters, on loopback, while a test needs them."""
+"""Prometheus and its exporters as the distribution has them, on loopback, while a test needs them.
+
+They are unpacked beside the tests' lab: installed packages would start services.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.watch.prometheus import unpacked
+import pytest
+
+from redolab.errors import LabError
+from redolab.machine import files
+from redolab.machine.apt import PrivateApt, codename
+from redolab.project import PROJECT
 
 EXPORTER = "prometheus-mysqld-exporter"
+_FOLDER = PROJECT.root / ".lab/tests"
+
+
+def unpacked(program: str, package: str = "prometheus") -> Path:
+    """Return a program of a package, as `promtool` of `prometheus`. Skip the test where the package cannot be had."""
+    folder = _FOLDER / package
+    found = folder / "usr/bin" / program
+    if not found.exists():
+        making = folder.with_name(f"{package}.partial")
+        files.remove(making)
+        try:
+            PrivateApt.prepare(making / "apt", codename()).unpack([package], making / "root")
+        except LabError as error:
+            pytest.skip(f"no {package}: {error.problem}")
+        files.move(making / "root", folder)
+        files.remove(making)
+    return found
 
 
 @contextmanager
 def exporter(option_file: Path, port: int, *flags: str) -> Iterator[None]:
-    """While in it: mysqld_exporter tells of the server of an option file."""
+    """Run mysqld_exporter for the server of an option file within the block."""
     command = [
         str(unpacked(EXPORTER, EXPORTER)),
         f"--config.my-cnf={option_file}",
@@ -27,10 +52,10 @@ def exporter(option_file: Path, port: int, *flags: str) -> Iterator[None]:
 
 
 @contextmanager
-def prometheus(folder: Path, port: int, targets: Mapping[str, int] | None = None, *flags: str) -> Iterator[str]:
-    """While in it: a Prometheus with what is in `folder/data`, which scrapes exporters (name of the instance → port); its URL."""
+def prometheus(folder: Path, port: int, config: str = "", *flags: str) -> Iterator[str]:
+    """Run a Prometheus on what is in `folder/data`, with this configuration, within the block. Yield its URL."""
     folder.mkdir(exist_ok=True)
-    (folder / "prometheus.yml").write_text(_config(targets or {}))
+    (folder / "prometheus.yml").write_text(config)
     url = f"http://127.0.0.1:{port}"
     command = [
         str(unpacked("prometheus")), f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}",
@@ -40,13 +65,14 @@ def prometheus(folder: Path, port: int, targets: Mapping[str, int] | None = None
         yield url
 
 
-def _config(targets: Mapping[str, int]) -> str:
+def scraping(targets: Mapping[str, int]) -> str:
+    """Return the configuration that scrapes exporters each second: name of the instance → port."""
     jobs = "".join(
         f"      - targets: ['127.0.0.1:{port}']\n        labels: {{instance: '{name}'}}\n"
         for name, port in targets.items()
     )
-    scraped = f"scrape_configs:\n  - job_name: mysql\n    static_configs:\n{jobs}" if jobs else ""
-    return f"global:\n  scrape_interval: 1s\n  scrape_timeout: 1s\n{scraped}"
+    interval = "global:\n  scrape_interval: 1s\n  scrape_timeout: 1s\n"
+    return f"{interval}scrape_configs:\n  - job_name: mysql\n    static_configs:\n{jobs}"
 
 
 @contextmanager

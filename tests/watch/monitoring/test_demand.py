@@ -70,10 +70,9 @@ def test_a_resized_log_and_an_unknown_one_are_said() -> None:
 
 
 def test_os_log_written_is_refused_and_else_a_bound() -> None:
-    told = replace(day(None), os_log_written_per_hour=9.0 * GIB, log_writes_per_hour=9.0 * GIB / 1024)
-    without = server([told])
+    without = server([replace(day(None), os_log_written_per_hour=9.0 * GIB, log_writes_per_hour=9.0 * GIB / 1024)])
     for refused, bound in ((without, False), (server([day(None)]), True)):
-        with pytest.raises(InvalidInput, match="Innodb_os_log_written"):
+        with pytest.raises(InvalidInput):
             demand_of_monitored(refused, _SPAN, from_os_log_written=bound)
     demand = demand_of_monitored(without, _SPAN, from_os_log_written=True)
     assert demand.redo_per_hour == 9 * GIB
@@ -130,7 +129,7 @@ def test_who_asks_comes_from_the_file_or_else_the_environment(tmp_path: Path, mo
 def test_a_file_that_says_too_much_is_refused(text: str, tmp_path: Path) -> None:
     file = tmp_path / "http.yml"
     file.write_text(text)
-    with pytest.raises(InvalidInput, match=str(file)):
-        read_http_config(file)
-    with pytest.raises(InvalidInput):
-        read_http_config(tmp_path / "none.yml")
+    for path in (file, tmp_path / "none.yml"):
+        with pytest.raises(InvalidInput) as refused:
+            read_http_config(path)
+        assert str(path) in refused.value.problem

@@ -21,7 +21,7 @@ from redolab.watch.monitoring.promql import Expressions
 from redolab.watch.monitoring.servers import Span, servers_of
 from tests.command import redolab
 from tests.counters.live.watched import fresh, load, option_file, running
-from tests.watch.monitoring.running import exporter, prometheus
+from tests.watch.monitoring.running import exporter, prometheus, scraping
 
 _SERVERS = {"mysql-9": 19421, "mariadb-11.8": 19422}
 """Server → port of its exporter."""
@@ -44,7 +44,7 @@ def test_prometheus_tells_the_demand_that_samples_tell(lab: Lab, tmp_path: Path)
             loading = threading.Thread(target=load, args=(lab, instance, _SECONDS + _AROUND))
             stack.callback(loading.join)
             loading.start()
-        url = stack.enter_context(prometheus(tmp_path / "prometheus", 19420, targets))
+        url = stack.enter_context(prometheus(tmp_path / "prometheus", 19420, scraping(targets)))
         monitoring = Prometheus(url, HttpConfig(), 60)
         _wait_for_scrapes(monitoring)
         sampled = {name: tmp_path / f"{name}.csv" for name in _SERVERS}
@@ -57,24 +57,24 @@ def test_prometheus_tells_the_demand_that_samples_tell(lab: Lab, tmp_path: Path)
         for each in sampling:
             each.join()
         for name, file in sampled.items():
-            told = ["--rto", "5m", "--json"]
+            rto = ("--rto", "5m", "--json")
             first, last = (each.wall or 0.0 for each in (read_collected(file)[0], read_collected(file)[-1]))
             end = datetime.fromtimestamp(last, UTC).strftime("%Y-%m-%dT%H:%M:%S")
             at = ("--for", f"{last - first:.0f}s", "--end", end)
-            monitored = _sized("--prometheus", url, "--instance", name, *at, *told)
-            by_samples = _sized("--samples", str(file), "--server", str(monitored["server"]), "--pool", "64M", *told)
+            monitored = _sized("--prometheus", url, "--instance", name, *at, *rto)
+            by_samples = _sized("--samples", str(file), "--server", str(monitored["server"]), "--pool", "64M", *rto)
             assert monitored["buffer_pool"] == 64 << 20
             redo, expected = (each["demand"]["redo_per_hour"] for each in (monitored, by_samples))
             assert redo == pytest.approx(expected, rel=0.05)
             assert monitored["usual_from"] == by_samples["usual_from"]
-        for told_of in servers_of(monitoring, "", Span(last, 60)):
-            assert told_of.dirty_pages is not None
-            assert told_of.read_threads == 4
-            assert log_size_of(told_of) == 64 << 20
-            assert {"log_bin", "innodb_os_log_written", "uptime"} <= told_of.variables.keys()
+        for server_known in servers_of(monitoring, "", Span(last, 60)):
+            assert server_known.dirty_pages is not None
+            assert server_known.read_threads == 4
+            assert log_size_of(server_known) == 64 << 20
+            assert {"log_bin", "innodb_os_log_written", "uptime"} <= server_known.variables.keys()
         fleet = tmp_path / "fleet.csv"
-        said = redolab("fleet", "--prometheus", url, *at, "--rto", "5m", "-o", str(fleet))
-        assert said.returncode == 0, said.stderr
+        done = redolab("fleet", "--prometheus", url, *at, "--rto", "5m", "-o", str(fleet))
+        assert done.returncode == 0, done.stderr
         assert sorted(line.partition(",")[0] for line in fleet.read_text().splitlines()[1:]) == sorted(_SERVERS)
 
 
