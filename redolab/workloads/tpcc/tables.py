@@ -48,8 +48,11 @@ class TpccTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
 
     def rows(self) -> Mapping[str, int]:
         """Return the rows of each table after loading (clause 4.3.3.1), where they do not depend on chance."""
-        return {**self.constant_rows(), "history": 30_000 * self.warehouses, "orders": 30_000 * self.warehouses} | {
-            self.new_order: 9_000 * self.warehouses
+        return {
+            **self.constant_rows(),
+            "history": 30_000 * self.warehouses,
+            "orders": 30_000 * self.warehouses,
+            self.new_order: 9_000 * self.warehouses,
         }
 
     def constant_rows(self) -> Mapping[str, int]:
@@ -61,8 +64,3 @@ class TpccTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
             "customer": 30_000 * self.warehouses,
             "stock": 100_000 * self.warehouses,
         }
-
-
-def warehouses_in(size: int) -> int:
-    """Return the number of warehouses that take about `size` bytes."""
-    return max(1, size // BYTES_PER_WAREHOUSE)
