@@ -8,12 +8,11 @@ with the file, nor with a line that never ends.
 from __future__ import annotations
 
 import itertools
-import os
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import IO
 
 from redolab.errorlog.compressed import Unpacked
 from redolab.errorlog.table import NEEDLES, Near, matters
@@ -29,28 +28,20 @@ _NEEDLES = {
     near: [(word.encode(), re.compile(pattern.encode(), re.MULTILINE)) for word, pattern in needles.items()]
     for near, needles in NEEDLES.items()
 }
-_BESIDE = (b"InnoDB", b" as process ", b"connections")
+_IN_A_START = (b"InnoDB", b" as process ", b"connections")
 _BACKUP = b"backup"
 _NUL_ENDS_LINE = bytes.maketrans(b"\0", b"\n")
 _ARRIVALS = ".arrivals"
 
 
-class Readable(Protocol):
-    """Source of a log."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return the next so many bytes, fewer at its end."""
-        ...
-
-
-def read_log(source: str | os.PathLike[str] | Readable) -> Iterator[Line]:
+def read_log(source: Path | IO[bytes] | Unpacked) -> Iterator[Line]:
     """Yield the lines of an error log that may tell of a start, in their order, and the last line that it has.
 
     Whatever the file holds, none raises. A crash of the machine can leave NUL bytes in a log: they end a line. A file
     may be compressed, and is read as far as it can be unpacked.
     """
-    if isinstance(source, (str, os.PathLike)):
-        with Path(source).open("rb") as stream:
+    if isinstance(source, Path):
+        with source.open("rb") as stream:
             yield from _lines(Unpacked(stream))
     else:
         yield from _lines(source)
@@ -81,7 +72,7 @@ def read_stamped_log(log: Path) -> Iterator[Line]:
             yield Line(line.rstrip("\n"), float(stamp) if stamp and arrived else None)
 
 
-def _lines(stream: Readable) -> Iterator[Line]:
+def _lines(stream: IO[bytes] | Unpacked) -> Iterator[Line]:
     rest = end = b""
     near: frozenset[Near] = frozenset()
     while piece := stream.read(_PIECE):
@@ -110,7 +101,7 @@ def _hits(piece: bytes, end: int, before: frozenset[Near]) -> tuple[list[Line], 
     for word, pattern in _NEEDLES[Near.ANYTHING]:
         # A word is found several times as fast as a pattern, and most pieces do not have it.
         if _holds(piece, word, end):
-            if word in _BESIDE:
+            if word in _IN_A_START:
                 here.add(Near.INNODB)
             spans += _lines_around(piece, pattern, end)
     if (here or before) and piece.find(_BACKUP, 0, end) >= 0:

@@ -346,14 +346,14 @@ def _parts(start: Recovery, clock: Clock, phases: Sequence[PhaseTime]) -> tuple[
 
     What is left of a scan that has parts is that of the redo.
     """
-    told = [
+    timed = [
         PhasePart(phase, part, took)
         for phase, part, begin, end in _spans(start)
         if (took := seconds_between(begin, end, clock)) is not None
     ]
     found: list[PhasePart] = []
     for time in phases:
-        own = [part for part in told if part.phase is time.phase]
+        own = [part for part in timed if part.phase is time.phase]
         rest = None if time.seconds is None else round(time.seconds - sum(part.seconds for part in own), 6)
         # Stamps that are out of order make parts that are longer than their phase, and worth nothing.
         if not own or (rest is not None and rest < 0):

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from redolab.errorlog.kinds import End, Event, Family, Stage, StartKind
-from redolab.errorlog.recovery import Proof, Recovery, Row, Told, Voice
+from redolab.errorlog.recovery import Meaning, Proof, Recovery, Row, Voice
 
 # 5.1 and before write an LSN as two 32-bit halves.
 _LSN = r"(?P<lsn>\d+(?: \d+)?)"
@@ -60,8 +60,8 @@ TABLE = (
         stage=_STARTING, handler=Recovery.looks_at_files),
     Row(Event.FILES_CHECKED, ((r"(?P<thread>Thread# \d+) - Checked (?P<done>\d+)/\d+ files", _MYSQL),),
         stage=_STARTING,
-        handler=lambda start, said: start.files.checked(
-            said.told.value("thread") or "", said.told.number("done") or 0, said.at
+        handler=lambda start, line: start.files.checked(
+            line.meaning.value("thread") or "", line.meaning.number("done") or 0, line.at
         )),
     Row(Event.TABLESPACES_DONE, ((r"Completed space ID check of \d+ files", _MYSQL),),
         stage=_STARTING, handler=lambda start, _: start.files.end()),
@@ -110,7 +110,7 @@ TABLE = (
         ),
         stage=_RECOVERING, proof=Proof.WITH_PAGES, handler=Recovery.batch),
     Row(Event.BATCH_END, ("Apply batch completed",),
-        stage=_RECOVERING, handler=lambda start, said: start.redo.end_batch(said.moment, said.at)),
+        stage=_RECOVERING, handler=lambda start, line: start.redo.end_batch(line.moment, line.at)),
     Row(Event.TO_RECOVER, (
             (r"Starting (?P<which>final|a) batch to recover (?P<pages>\d+) pages", _MARIADB),  # to 10.10
             (r"To recover: (?:LSN (?P<upto>\d+)/\d+; )?(?P<pages>\d+) pages", _MARIADB),  # 10.6+
@@ -163,8 +163,8 @@ TABLE = (
     Row(Event.VALIDATED, (
             (r"\d+ ?threads? have validated (?P<done>\d+) out of (?P<of>\d+) tablespaces so far", _MYSQL),
         ),
-        handler=lambda start, said: start.files.validated(
-            said.told.number("done") or 0, said.told.number("of") or 0, said.at
+        handler=lambda start, line: start.files.validated(
+            line.meaning.number("done") or 0, line.meaning.number("of") or 0, line.at
         )),
     Row(Event.ALL_VALIDATED, ((r"Scanned \d+ tablespaces\. Validated \d+", _MYSQL),),
         handler=lambda start, _: start.files.end()),
@@ -247,15 +247,15 @@ _ANY = re.compile("|".join(f"(?:{each.unnamed})()" for each in _TEXTS), re.ASCII
 
 
 @lru_cache(maxsize=256)
-def told_by(text: str) -> Told | None:
-    """Return what a message tells, or None."""
+def meaning_of(text: str) -> Meaning | None:
+    """Return the meaning of a message for a start; None if it has none."""
     found = _ANY.match(text)
     if found is None or not found.lastindex:
         return None
     number = found.lastindex - 1
     row, family, pattern, _ = _TEXTS[number]
     values = pattern.match(text) if pattern.groups else None
-    return Told(row, number, family, values.groupdict() if values else {})
+    return Meaning(row, number, family, values.groupdict() if values else {})
 
 
 class Near(IntEnum):

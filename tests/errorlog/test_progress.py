@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redolab.errorlog import Phase
 from redolab.errorlog.collapse import KEPT, collapsed, repetitions
-from redolab.errorlog.watch import RecoveryProgress, Watch, progress_in, standing
+from redolab.errorlog.watch import RecoveryProgress, Watch, progress_in, recovery_progress
 from redolab.lines import Line
 
 BEGUN = [
@@ -21,9 +21,9 @@ NO_BLOCK = (
 
 
 def test_a_log_says_how_far_it_is() -> None:
-    assert standing([]) == RecoveryProgress(Phase.DISCOVER)
-    assert standing([Line(text) for text in BEGUN[:3]]) == RecoveryProgress(Phase.APPLY)
-    assert str(standing([Line(text) for text in BEGUN])) == "50 % of apply"
+    assert recovery_progress([]) == RecoveryProgress(Phase.DISCOVER)
+    assert recovery_progress([Line(text) for text in BEGUN[:3]]) == RecoveryProgress(Phase.APPLY)
+    assert str(recovery_progress([Line(text) for text in BEGUN])) == "50 % of apply"
 
 
 def test_a_complaint_is_no_progress_however_often_it_comes() -> None:

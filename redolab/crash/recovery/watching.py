@@ -9,7 +9,7 @@ from redolab.crash.records.recovery import Outcome, Repeated, Unfinished
 from redolab.crash.recovery.probe import Probe, RefusedError, StuckError
 from redolab.disks.place import Place
 from redolab.errorlog.collapse import repetitions
-from redolab.errorlog.watch import standing
+from redolab.errorlog.watch import recovery_progress
 from redolab.errors import InvalidInput, ServerFailed
 from redolab.servers.extra_settings import error_naming, settings_from
 from redolab.servers.install import InstalledServer
@@ -89,12 +89,12 @@ def _refused_setting(task: Recovering, instance: Instance) -> InvalidInput | Non
 
 def _unfinished(instance: Instance, probe: Probe, outcome: Outcome, why: str) -> Unfinished:
     since, status = probe.since_progress(), instance.status
-    stands = standing(instance.log)
+    progress = recovery_progress(instance.log)
     texts = [line.text for line in instance.log]
     repeated = () if outcome is Outcome.NO_CRASH_RECOVERY else repetitions(texts)
     return Unfinished(
-        phase=stands.phase,
-        percent=stands.percent,
+        phase=progress.phase,
+        percent=progress.percent,
         progress_ended=since.progress_ended,
         ended=since.now,
         status=status,
