@@ -59,7 +59,7 @@ class LayerReader:
     def read(self) -> LogLayers:
         """Return all layers at one time: when the log is written out, and two readings around the others agree.
 
-        Raises `ServerFailed` if the server does not come to rest.
+        Raises `ServerFailed` if the server goes on writing.
         """
         self._execute("FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS")
         deadline = time.monotonic() + _PATIENCE

@@ -1,4 +1,4 @@
-"""Logs in which a server says the same again and again: the first and the last of it, and how often."""
+"""Logs in which a server repeats a message: the first lines with it, and their number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from redolab.errorlog.stamps import records
 T = TypeVar("T")
 
 KEPT = 200
-"""Lines of one shape that are kept before the rest of them is only counted."""
+"""Lines of one shape that stay in a log; the rest of them is only counted."""
 _DIGITS = re.compile(r"\d+")
 
 
@@ -28,7 +28,7 @@ class Repetition:
 
 
 def shape(line: str) -> str:
-    """Return a line without its stamps and figures: two lines that say the same have it in common."""
+    """Return a line without its stamps and figures; lines that repeat each other have the same shape."""
     return " ".join(_DIGITS.sub("#", record.text) for record in records(line))
 
 

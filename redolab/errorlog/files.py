@@ -1,7 +1,7 @@
 """Error logs from files: the lines that can matter to a recovery, out of gigabytes that cannot.
 
-A log is looked through in large pieces for the few words that every line of a recovery contains; only the
-lines around a hit become text. So a gigabyte of other lines costs a second or two, and memory does not grow
+Large pieces of a log are searched for the few words that every line of a recovery contains; only the lines
+around a hit become text. So a gigabyte of other lines costs a second or two, and memory does not grow
 with the file, nor with a line that never ends.
 """
 
@@ -20,7 +20,7 @@ from redolab.lines import Line
 
 # A piece fits the CPU's cache, because it is searched once for each word.
 _PIECE = 1 << 18
-# Capitals of a piece that are looked at before the whole word is searched for.
+# Capitals of a piece that are compared before the whole word is searched for.
 _CAPITALS = 100
 # On each side of a hit: what is longer is no line of an error log, but can be binary rubbish before one.
 _REACH = 8192
@@ -35,7 +35,7 @@ _ARRIVALS = ".arrivals"
 
 
 def read_log(source: Path | IO[bytes] | Unpacked) -> Iterator[Line]:
-    """Yield the lines of an error log that may tell of a start, in their order, and the last line that it has.
+    """Yield the lines of an error log that may belong to a start, in their order, and the last line of the log.
 
     Whatever the file holds, none raises. A crash of the machine can leave NUL bytes in a log: they end a line. A file
     may be compressed, and is read as far as it can be unpacked.

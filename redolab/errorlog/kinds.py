@@ -12,7 +12,7 @@ _DIGITS = 20
 
 
 class Event(StrEnum):
-    """Kind of line that tells something of a start."""
+    """Kind of line that belongs to a start of a server."""
 
     # An enumeration's own hash is a function in Python, and each line is looked up by its event several times.
     __hash__ = str.__hash__

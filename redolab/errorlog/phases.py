@@ -16,7 +16,7 @@ from redolab.errorlog.timeline import PhasePart, PhaseTime, Timeline, UndecidedS
 
 if TYPE_CHECKING:
     _Bound = LogMoment | str
-    """Line at which a phase begins or ends, or the reason why the log does not tell it."""
+    """Line at which a phase begins or ends, or the reason why the log has no such line."""
 
 NO_NOTES = "InnoDB's notes are not in the log"
 NO_LINES = "no line of InnoDB's start is in the log"
@@ -33,7 +33,7 @@ def timeline(
     """Return the timeline of a recovery.
 
     `ended`: the reason why no more lines of it follow after `last`; `error`: the last that it gave, where that is why;
-    `complaints`: those that it told last. Its clock is the one that times most phases; of equals the finest.
+    `complaints`: its last ones, if it ended with them. Its clock is the one that times most phases; of equals the finest.
     """
     start.redo.settle()
     bounds = _bounds(start, ended)
@@ -182,7 +182,7 @@ def _rollback(start: Recovery, ended: str, clock: Clock) -> int | str:
 
 
 def _together(times: Sequence[PhaseTime], bounds: Sequence[_Bound], clock: Clock) -> Iterator[str]:
-    """Yield the sum of phases in a row that the log cannot tell apart."""
+    """Yield the sum of consecutive phases that the log does not time one by one."""
     known = [(i, b) for i, b in enumerate(bounds) if isinstance(b, LogMoment) and b.tick(clock)]
     for (i, begin), (j, end) in pairwise(known):
         took = seconds_between(begin, end, clock)
@@ -199,7 +199,7 @@ def _span(begin: _Bound | None, end: _Bound | None, clock: Clock) -> int | str:
 
 
 def seconds_between(begin: LogMoment | None, end: LogMoment | None, clock: Clock) -> float | None:
-    """Return the seconds from one line to another on a clock; None where the log does not tell."""
+    """Return the seconds from one line to another on a clock; None where the clock does not have them."""
     took = _span(begin, end, clock)
     return took / MICROSECONDS if isinstance(took, int) else None
 
@@ -324,7 +324,7 @@ def _notes(start: Recovery) -> Iterator[str]:
 
 
 def undecided(start: Recovery, before: str | None) -> UndecidedStart | None:
-    """Return a start of which the log does not tell whether it recovered; None where it does."""
+    """Return a start that may have recovered or not; None where the log shows which."""
     began, ready = start.began, start.marks.get(Event.READY)
     if ready is None or start.proven or (start.notes and not start.head_lost):
         return None
@@ -342,9 +342,9 @@ def undecided(start: Recovery, before: str | None) -> UndecidedStart | None:
 
 
 def _parts(start: Recovery, clock: Clock, phases: Sequence[PhaseTime]) -> tuple[PhasePart, ...]:
-    """Return the parts of its phases that `start` told, in their order, as `clock` times them; `phases`: all of them.
+    """Return the timed parts of a start's phases, in their order; `phases`: all phases, timed by the same clock.
 
-    What is left of a scan that has parts is that of the redo.
+    The rest of a scan with parts is the scan of the redo.
     """
     timed = [
         PhasePart(phase, part, took)

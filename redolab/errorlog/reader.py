@@ -38,7 +38,7 @@ _CONSEQUENCES = (
 
 
 def timelines(lines: Iterable[Line]) -> Iterator[Timeline]:
-    """Yield the recoveries that the lines tell of, each when it is known to be over.
+    """Yield the recoveries in the lines, each when it is known to be over.
 
     Memory does not grow with the log.
     """
@@ -46,7 +46,7 @@ def timelines(lines: Iterable[Line]) -> Iterator[Timeline]:
 
 
 def starts(lines: Iterable[Line]) -> Iterator[FoundStart]:
-    """Yield the starts that the lines tell of, each when it is over, those of one server in their order."""
+    """Yield the starts in the lines, each when it is over, those of one server in their order."""
     writers: OrderedDict[str, Writer] = OrderedDict()
     finished = _FinishedStarts()
     writer, name = None, ""
@@ -71,7 +71,7 @@ def starts(lines: Iterable[Line]) -> Iterator[FoundStart]:
 
 
 def events(line: Line) -> Iterator[Event]:
-    """Yield the events of a line, for whoever watches a log as it grows: usually none or one."""
+    """Yield the events of a line of a growing log: usually none or one."""
     if matters(line.text):
         for record in records(line.text):
             if meaning := meaning_of(record.text):
@@ -79,7 +79,7 @@ def events(line: Line) -> Iterator[Event]:
 
 
 def _that_matter(lines: Iterable[Line]) -> Iterator[Line]:
-    """Yield the lines that may tell something, and the last one: its stamp shows how long a start took at least."""
+    """Yield the lines that may have a meaning, and the last one: its stamp shows how long a start took at least."""
     last = None
     for line in lines:
         if matters(line.text):
@@ -137,7 +137,7 @@ class Writer:
     over: str | None = None
     """End of the last server, in words; None once another has been announced, or has begun."""
     since: float | None = None
-    """Arrival of the first line of the server at hand, in seconds; None where none is known."""
+    """Arrival of the current server's first line, in seconds; None where it is not known."""
     error: str | None = None
     """Last error that says more than that the server ends; once it is ready, only right before a crash."""
     complaints: Complaints | None = None
@@ -175,7 +175,7 @@ class Writer:
         return self._hear(line, before, is_first) if meaning.row.ends is None else self._hear_end(line, before)
 
     def _hear(self, line: StartLine, before: LogMoment | None, is_first: bool) -> FoundStart | None:
-        """Take in a line of the start at hand, or of another one."""
+        """Take in a line of the current start, or of another one."""
         over, meaning = None, line.meaning
         if self.start is not None and not self._goes_on(self.start, meaning):
             over = self.finish(End.STARTED_AGAIN, before)
@@ -191,7 +191,7 @@ class Writer:
         return over
 
     def _hear_backup(self) -> None:
-        """Take in that a backup program writes: the start at hand is its own, unless a server said that it starts."""
+        """Take in that a backup program writes: the current start is its own, unless a server announced it."""
         self.is_backup = True
         if self.start is not None and not self.start.marks.keys() & {Event.PROCESS_START, Event.START, Event.READY}:
             self.start.kind = StartKind.BACKUP
@@ -210,7 +210,7 @@ class Writer:
             self.error, self._error_moment = record.text[:_LONGEST_ERROR], moment
 
     def _goes_on(self, start: Recovery, meaning: Meaning) -> bool:
-        """Return True if a line is of the start at hand."""
+        """Return True if a line belongs to the current start."""
         stage, proof = meaning.row.stage, meaning.row.proof
         if self.leaving is not None and stage is not None:
             # After a server's last words another one begins; one that shuts down has more to say.
@@ -235,7 +235,7 @@ class Writer:
     def _hear_end(self, line: StartLine, before: LogMoment | None) -> FoundStart | None:
         row = line.meaning.row
         if row.ends == End.STARTED_AGAIN:
-            # Only now is it known that the server before is gone: it may be followed by few lines of its own.
+            # Only this line shows that the server before is gone.
             over = self.finish(End.STARTED_AGAIN, before) if self.start is not None else None
         else:
             leaving = self._leave(line.meaning, line.moment)
@@ -246,7 +246,7 @@ class Writer:
         return over
 
     def _leave(self, meaning: Meaning, moment: LogMoment) -> str:
-        """Return why the server ends: the first reason, unless a shutdown or an assertion comes to another end."""
+        """Return why the server ends: the first reason, unless a shutdown or an assertion ends otherwise."""
         row, event = meaning.row, meaning.row.event
         reason = (row.ends or "").format(**meaning.values)
         if event is Event.SHUTDOWN and not meaning.values.get("done"):
@@ -264,7 +264,7 @@ class Writer:
 
     @property
     def ended(self) -> str | None:
-        """End of the server at hand, in words; None while it has none."""
+        """End of the current server, in words; None while it runs."""
         if self.leaving is None:
             return self.over
         return f"{self.leaving}: {self.error}" if self.error else str(self.leaving)

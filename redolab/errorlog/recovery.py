@@ -1,6 +1,6 @@
 """A start of a server as its lines go by: the state that timeline, `follow`, `export` and the lab read.
 
-A start becomes a recovery with the first line that only a recovery writes. Its memory is bounded: one moment for each
+A start becomes a recovery with the first line that only a recovery writes. The memory of a start is bounded: one moment for each
 kind of line, and sums for the batches.
 """
 
@@ -161,13 +161,13 @@ class Recovery:
     has_binary_log: bool = False
     """Prepared transactions are decided by the binary log, and not by the file tc.log."""
     prepared_ones: set[str] = field(default_factory=set)
-    """Numbers of prepared transactions, where each has lines of its own."""
+    """Ids of prepared transactions, where the log has lines for each."""
     last: StartLine | None = None
     """Last line of the scan, of a batch or of the undo tablespaces."""
     undo_read: tuple[LogMoment, LogMoment, int] | None = None
     """Beginning and end of reading the undo logs for transactions open at the crash, and the batches begun by then."""
     restored: LogMoment | None = None
-    """Time of the first line after the one that the doublewrite buffer is looked through."""
+    """Time of the first line after the one that announces the search of the doublewrite buffer."""
     outcome: str | None = None
     """Result of a start that serves nobody, in words; None while it has none."""
     late_notice: bool = False
@@ -179,7 +179,7 @@ class Recovery:
 
     @property
     def hides_notes(self) -> bool:
-        """True if InnoDB wrote no notes, as far as its lines tell: log_error_verbosity was below 3."""
+        """True if the log has lines of the server but no notes of InnoDB: log_error_verbosity was below 3."""
         can_hide = self.family is not Family.MARIADB and generation(self.version or "5.7") >= (5, 7)
         return can_hide and not self.notes and bool(self.marks)
 
@@ -283,7 +283,7 @@ class Recovery:
             self.redo.leave(Phase.ROLLBACK, line.at)
 
     def looks_at_files(self, line: StartLine) -> None:
-        """Take in that the server looks at its tablespace files, and at how many."""
+        """Take in that the server begins to check its tablespace files, and their number."""
         self.files.begin(line.at, line.meaning.number("of"))
 
     def checkpoint(self, line: StartLine) -> None:
@@ -352,7 +352,7 @@ class Recovery:
             self.redo.percents(line.meaning.value("all") or "", line.at)
 
     def prepared_transactions(self, line: StartLine) -> None:
-        """Take in prepared transactions: lines for each, and their number, which MariaDB tells more than once."""
+        """Take in prepared transactions: lines for each, and their number, which MariaDB repeats."""
         if (transaction := line.meaning.value("prepared_trx")) is not None:
             self.prepared_ones.add(transaction)
         self.prepared = max(self.prepared, len(self.prepared_ones), line.meaning.number("prepared") or 0)

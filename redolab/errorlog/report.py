@@ -36,7 +36,7 @@ class _Unreadable(Exception):
 def report_timelines(files: Sequence[Path], as_json: bool) -> int:
     """Print the recoveries in every file, and errors of files that cannot be read. Return the exit status.
 
-    It is 3 if the last start in a file did not come to its end.
+    The status is 3 if the last start in a file did not reach its goal.
     """
     all_read, ends_badly = True, False
     for path in files:
@@ -125,7 +125,7 @@ def _loop_as_json(loop: BadStarts) -> dict[str, object]:
 
 
 def _paragraphs(log: _Log) -> Iterator[str]:
-    """Yield what the log tells, in words and bars."""
+    """Yield the starts and recoveries of a log, in words and bars."""
     found = list(log.recoveries())
     summary = log.summary
     clean = counted(summary.clean, "clean start")
@@ -193,7 +193,7 @@ def _undecided_line(start: UndecidedStart) -> str:
 
 
 def _why_none(log: _Log) -> str:
-    """Return the likely reason, as far as the beginning of a file tells."""
+    """Return the likely reason why a log has no recovery, as far as its beginning shows."""
     beginning = b"" if log.content is None else log.content.beginning
     if not beginning:
         return ": it is empty"

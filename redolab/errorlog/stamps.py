@@ -41,11 +41,11 @@ class Clock(StrEnum):
 
 
 class Stamp(msgspec.Struct, frozen=True, gc=False):
-    """Time as one stamp tells it.
+    """Time in one stamp.
 
     `us`: microseconds since 1970, in UTC when `offset` is known, else in the unnamed local time of the stamp;
-    `offset`: minutes east of UTC, or None; `step`: microseconds between two stamps that the form can tell
-    apart;
+    `offset`: minutes east of UTC, or None; `step`: microseconds between two stamps that differ in this
+    form;
     `dated`: whether the stamp has a year; `of_day`: whether it has no day either, and `us` counts from midnight.
     """
 

@@ -61,14 +61,14 @@ class StartSummary:
     crashes: int = 0
     """Servers that were ready and died without a word, as a kill or a power cut has them."""
     undecided: int = 0
-    """Starts of which the log does not tell whether they recovered."""
+    """Starts that may have recovered or not."""
     last_undecided: deque[UndecidedStart] = field(default_factory=lambda: deque(maxlen=_MOST_UNDECIDED))
     loops: list[BadStarts] = field(default_factory=list)
     last: dict[str | None, FoundStart] = field(default_factory=dict)
     """Server → its last start."""
     _rows: dict[str | None, BadStarts] = field(default_factory=dict)
     _open: set[str | None] = field(default_factory=set)
-    """Servers that were ready, and of whose end there is no word: the next start tells whether it was in order."""
+    """Servers that were ready, and whose end is not in the log: the next start shows whether it was a crash."""
 
     def add(self, start: FoundStart) -> BadStarts | None:
         """Take in the next start; return the row of bad starts that it belongs to."""

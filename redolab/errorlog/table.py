@@ -1,4 +1,4 @@
-"""Lines of an error log that tell of a start: one table from their texts to what they mean.
+"""Lines of an error log that belong to a start: one table from their texts to their meaning.
 
 A new line of a new server version is one row, or one more text of a row. The texts hardly overlap between servers, so
 that one table serves all; each text says whose it is where only one family writes it. A text is matched from the
@@ -274,8 +274,8 @@ def _spaced(text: str) -> str:
 
 
 _INNODB = "|".join(_spaced(each.unnamed) for each in _TEXTS if each.row.voice is not Voice.SERVER)
-# Every line that tells something holds one of these, whatever stands before it and also as JSON. InnoDB's own lines can
-# be most of a log (its page cleaner complains every second), so that there the text behind is looked at.
+# Every line with a meaning holds one of these, whatever stands before it and also as JSON. InnoDB's own lines can be most
+# of a log (its page cleaner complains every second), so that the pattern of these includes the text behind `InnoDB`.
 NEEDLES: dict[Near, dict[str, str]] = {
     Near.ANYTHING: {
         "InnoDB": rf"InnoDB(?:(?![:\]] )|[:\]] +(?:{_INNODB}))",
@@ -322,7 +322,7 @@ _COMPILED = [(word, re.compile(each, re.ASCII)) for needles in NEEDLES.values() 
 
 
 def matters(text: str) -> bool:
-    """Return True if a line may tell something."""
+    """Return True if a line may have a meaning."""
     # A loop: nearly every line of a crash loop has the first word, and a generator would take longer than that.
     for word, pattern in _COMPILED:  # noqa: SIM110
         if word in text and pattern.search(text):

@@ -1,4 +1,4 @@
-"""Progress of a recovery that is running, for whoever watches it: how far it is, and since when it shows none."""
+"""Progress of a running recovery: the phase it has reached, and the time since its last sign of progress."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def progress_in(line: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryProgress:
-    """Phase that a recovery has come to, and the percent of it, where the log tells one."""
+    """Phase that a recovery has reached, and the percent of it, where the log has one."""
 
     phase: Phase = Phase.DISCOVER
     percent: int | None = None
@@ -48,7 +48,7 @@ class RecoveryProgress:
 
 
 def recovery_progress(lines: Iterable[Line]) -> RecoveryProgress:
-    """Return how far the recovery has come of which these lines tell."""
+    """Return the progress of the recovery that wrote these lines."""
     writer, progress = Writer(), RecoveryProgress()
     for number, line in enumerate(lines):
         for record in records(line.text):

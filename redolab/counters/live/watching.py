@@ -82,15 +82,15 @@ def kept_in(path: Path | None) -> Iterator[SampleFile | None]:
         with closing(SampleFile(path)) as file:
             yield file
         return
-    beside = path.with_name(f"{path.name}.partial.csv")
+    partial = path.with_name(f"{path.name}.partial.csv")
     try:
-        with closing(SampleFile(beside)) as file:
+        with closing(SampleFile(partial)) as file:
             yield file
     finally:
         import polars
 
-        polars.read_csv(beside, infer_schema_length=None).write_parquet(path)
-        beside.unlink()
+        polars.read_csv(partial, infer_schema_length=None).write_parquet(path)
+        partial.unlink()
 
 
 def _watch(server: LiveServer, series: Series, every: float, seconds: float | None) -> Iterator[LiveMoment | str]:
