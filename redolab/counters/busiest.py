@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -127,8 +128,9 @@ def _known_values(life: Sequence[Sample], counter: str) -> tuple[NDArray[np.floa
 
 
 def _gaps(life: Sequence[Sample], start: float, end: float) -> float:
-    steps = sorted(after.monotonic - before.monotonic for before, after in itertools.pairwise(life))
-    too_long = gap_after(steps[len(steps) // 2])
+    too_long = gap_after(
+        statistics.median_high(after.monotonic - before.monotonic for before, after in itertools.pairwise(life))
+    )
     return sum(
         min(after.monotonic, end) - max(before.monotonic, start)
         for before, after in itertools.pairwise(life)

@@ -53,8 +53,6 @@ class PacedRun:
         self._clients = clients
         self._notes = notes
         self._connections = connections
-        self.check_running = clients.check_running
-        """Raise `WorkloadFailed` if the clients have ended."""
 
     def statements(self) -> list[PacedStatement]:
         """Return the statements acknowledged so far, in the order of their acknowledgements."""
@@ -84,6 +82,10 @@ class PacedRun:
                     "the server does not keep up with them: choose a smaller RATE",
                 )
             self.wait(now().monotonic + _LOOK_EVERY, look)
+
+    def check_running(self) -> None:
+        """Raise `WorkloadFailed` if the clients have ended."""
+        self._clients.check_running()
 
     def _has_answered(self, number: int, due: float) -> bool:
         noted = self._of(number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -74,7 +75,7 @@ class StormWorkload(Workload, frozen=True, kw_only=True, tag="storm"):
             f"-every={clients.report_every}s",
         ]
         command = instance.in_its_network(Command(arguments))
-        return running("storm", command, output, StormReports(clients.report_every).moment)
+        return running("storm", command, output, partial(_moment_of, clients.report_every))
 
     @override
     def verify(self, connection: Connection, data: StormTables, turn: int, follow: Follow) -> list[TableCheck]:
@@ -92,21 +93,15 @@ class _Report(msgspec.Struct):
     failure: str = ""
 
 
-class StormReports:
-    """Parser of the program's reports, one a line, at fixed intervals."""
-
-    def __init__(self, interval: float) -> None:
-        self._interval = interval
-
-    def moment(self, text: str, arrival: float) -> WorkloadMoment | None:
-        """Return the report in a line, for the interval before its arrival; None if the line has none."""
-        try:
-            report = msgspec.json.decode(text, type=_Report)
-        except msgspec.MsgspecError:
-            return None
-        return WorkloadMoment(
-            monotonic=arrival,
-            commits_per_second=report.commits / self._interval,
-            errors_per_second=report.failed / self._interval,
-            latency_95_ms=report.latency_95_ms if report.commits else None,
-        )
+def _moment_of(interval: float, text: str, arrival: float) -> WorkloadMoment | None:
+    """Return the report in a line, for the interval before its arrival; None if the line has none."""
+    try:
+        report = msgspec.json.decode(text, type=_Report)
+    except msgspec.MsgspecError:
+        return None
+    return WorkloadMoment(
+        monotonic=arrival,
+        commits_per_second=report.commits / interval,
+        errors_per_second=report.failed / interval,
+        latency_95_ms=report.latency_95_ms if report.commits else None,
+    )

@@ -23,6 +23,7 @@ from redolab.workloads.source_code import code_alone
 
 SCRIPTS = PROJECT.provision / "workloads"
 _OURS = ".lua"
+"""Suffix of the scripts of the project; those of sysbench are named without one."""
 _REPORT = re.compile(r"tps: (?P<tps>[\d.]+).*?lat \(ms,95%\): (?P<latency>[\d.]+) err/s: (?P<errors>[\d.]+)")
 _LOAD_THREADS = 4
 # Errors of a write that meets another, or a long-held lock; the client goes on with its next write.

@@ -36,8 +36,7 @@ class CommitWindow(msgspec.Struct, frozen=True, kw_only=True):
 
     def slow_seconds(self, usual: CommitWindow) -> int:
         """Return the number of whole seconds with less than half of the commits of a usual second."""
-        ordered = sorted(usual.commits)
-        half = _SLOW * ordered[len(ordered) // 2] if ordered else 0.0
+        half = _SLOW * statistics.median_high(usual.commits) if usual.commits else 0.0
         return sum(each < half for each in self.commits)
 
 

@@ -37,7 +37,13 @@ class TpccWorkload(Workload, frozen=True, kw_only=True):
 
     @override
     def finish(self, data: TpccTables) -> Sequence[str]:
-        return data.analyzed()
+        """Return statements after which the server knows the sizes of the tables.
+
+        The server updates its statistics only some seconds after a table has grown. One that was shut down before
+        that took STOCK for one row and read all of it for each New-Order. MariaDB 10.11.19 then made 29 transactions
+        a second instead of 674.
+        """
+        return [f"ANALYZE TABLE {name}" for name in data.names()]
 
     @override
     def check_loaded(self, connection: Connection, data: TpccTables, follow: Follow) -> list[TableCheck]:
