@@ -64,12 +64,10 @@ def read_stamped_log(log: Path) -> Iterator[Line]:
         log.open(encoding="utf-8", errors="replace", newline="\n") as lines,
         arrivals_of(log).open(encoding="utf-8") as stamps,
     ):
-        for line, stamp in itertools.zip_longest(lines, stamps):
-            if line is None:
-                return
-            # Lines that the lab added have no arrival, and the last arrival can be torn.
-            arrived = stamp is not None and stamp.endswith("\n") and stamp != "\n"
-            yield Line(line.rstrip("\n"), float(stamp) if stamp and arrived else None)
+        # Lines that the lab added have no arrival, and the last arrival can be torn.
+        for line, stamp in zip(lines, itertools.chain(stamps, itertools.repeat("")), strict=False):
+            has_arrived = stamp.endswith("\n") and stamp != "\n"
+            yield Line(line.rstrip("\n"), float(stamp) if has_arrived else None)
 
 
 def _lines(stream: IO[bytes] | Unpacked) -> Iterator[Line]:

@@ -7,12 +7,13 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from redolab.errorlog.clocks import Clocks, LogMoment, between
 from redolab.errorlog.kinds import End, Event, Stage, StartKind
 from redolab.errorlog.phases import datetime_of, timeline, undecided
-from redolab.errorlog.recovery import Complaints, Meaning, Proof, Recovery, StartLine
 from redolab.errorlog.stamps import MICROSECONDS, Clock, Record, records
+from redolab.errorlog.start import Complaints, Meaning, Proof, Start, StartLine
 from redolab.errorlog.table import matters, meaning_of
 from redolab.errorlog.timeline import FoundStart, Timeline
 from redolab.lines import Line
@@ -21,6 +22,7 @@ from redolab.lines import Line
 _STREAMS = 256
 
 _AFTER_SHUTTING_DOWN = {Event.ENDED_BY_SAFE: End.SHUT_DOWN, Event.RESTARTED_BY_SAFE: End.KILLED_MEANWHILE}
+_NUMBER = attrgetter("number")
 _INNODB_SHUT_DOWN = "InnoDB was shut down"
 BACKUP_END_LOST = "the end of the prepare is not in the log"
 _LONGEST_ERROR = 200
@@ -58,7 +60,7 @@ def starts(lines: Iterable[Line]) -> Iterator[FoundStart]:
                 name = record.stream
                 writer = writers.get(name)
                 if writer is None:
-                    writer = writers[name] = Writer(record.group)
+                    writer = writers[name] = Writer(record.group, first=number)
                 writers.move_to_end(name)
             if over := writer.take(record, number, line.arrival):
                 yield from finished.after(over, writers.values())
@@ -101,7 +103,7 @@ class _FinishedStarts:
         """Yield those that can come out now that `over` is over too."""
         finished = self.starts.setdefault(over.source, [])
         finished.append(over)
-        finished.sort(key=_number)
+        finished.sort(key=_NUMBER)
         group = over.source or ""
         earliest = min((w.began for w in writers if w.start is not None and w.group == group), default=math.inf)
         while finished and (finished[0].number < earliest or len(finished) > _STREAMS):
@@ -109,11 +111,7 @@ class _FinishedStarts:
 
     def rest(self, last: Sequence[FoundStart]) -> Iterator[FoundStart]:
         """Yield all others, with these."""
-        yield from sorted([*(each for finished in self.starts.values() for each in finished), *last], key=_number)
-
-
-def _number(start: FoundStart) -> int:
-    return start.number
+        yield from sorted([*(each for finished in self.starts.values() for each in finished), *last], key=_NUMBER)
 
 
 @dataclass(slots=True)
@@ -122,12 +120,13 @@ class Writer:
 
     group: str = ""
     clocks: Clocks = field(default_factory=Clocks)
-    start: Recovery | None = None
+    start: Start | None = None
     began: int = 0
     """Number of the record with which `start` begins."""
     address: str | None = None
     """Address on which the server takes connections, once it has said so."""
-    first: int | None = None
+    first: int = 0
+    """Number of its first record."""
     latest: int = -1
     """Number of its last record."""
     last: LogMoment | None = None
@@ -152,8 +151,6 @@ class Writer:
     def take(self, record: Record, number: int, arrival: float | None) -> FoundStart | None:
         """Take in the next record; a start that it shows to be over comes out."""
         moment = self.clocks.moment(number, record.server, record.collector, arrival)
-        if self.first is None:
-            self.first = number
         self.latest = number
         meaning = meaning_of(record.text)
         if record.error or (meaning is not None and meaning.row.is_quoted):
@@ -209,7 +206,7 @@ class Writer:
         if says_more and not record.text.startswith(_CONSEQUENCES):
             self.error, self._error_moment = record.text[:_LONGEST_ERROR], moment
 
-    def _goes_on(self, start: Recovery, meaning: Meaning) -> bool:
+    def _goes_on(self, start: Start, meaning: Meaning) -> bool:
         """Return True if a line belongs to the current start."""
         stage, proof = meaning.row.stage, meaning.row.proof
         if self.leaving is not None and stage is not None:
@@ -225,7 +222,7 @@ class Writer:
         self.is_backup = self.is_backup and not row.is_first
         kind = StartKind.BACKUP if self.is_backup else StartKind.SERVER
         head_lost = is_first and row.stage is not Stage.STARTING
-        self.start = Recovery(self.group, self.clocks, head_lost, kind)
+        self.start = Start(self.group, self.clocks, head_lost, kind)
         self.began, self.over = line.moment.number, None
         self.since = line.at if self.since is None else self.since
         if self.leaving and row.stage is not None:
@@ -271,32 +268,30 @@ class Writer:
 
     def finish(self, ended: str, last: LogMoment | None) -> FoundStart | None:
         """End the current start: no lines of it follow after `last`. Return it, if there was one."""
-        start, before, is_cut = self.start, self.before, ended == End.LOG_ENDS
+        start, before = self.start, self.before
         if self.leaving == End.SHUTTING_DOWN:
             self.leaving = End.KILLED_MEANWHILE if ended == End.STARTED_AGAIN else End.SHUT_DOWN
         if self.leaving is None and start is not None and Event.READY in start.marks:
             self.error = None
-        end = ended = str(self.leaving or ended)
+        end = reason = str(self.leaving or ended)
         error, complaints = None if end == End.SHUT_DOWN else self.error, self.complaints
         if start is not None and start.kind is StartKind.BACKUP:
-            ended = BACKUP_END_LOST if end == End.LOG_ENDS else end.replace("server", "prepare", 1)
-            if end == End.SHUT_DOWN:
-                ended = _INNODB_SHUT_DOWN
-        in_words = f"{ended}: {error}" if error else ended
-        if is_cut and ended == _INNODB_SHUT_DOWN:
-            in_words = f"{ended}, and {BACKUP_END_LOST}"
+            of_backups = {End.LOG_ENDS: BACKUP_END_LOST, End.SHUT_DOWN: _INNODB_SHUT_DOWN}
+            reason = of_backups.get(end) or end.replace("server", "prepare", 1)
+        in_words = f"{reason}: {error}" if error else reason
+        if ended == End.LOG_ENDS and reason == _INNODB_SHUT_DOWN:
+            in_words = f"{reason}, and {BACKUP_END_LOST}"
         self.start = self.leaving = self.error = self.complaints = self.since = None
         self.before = self.over = in_words
         if start is None:
             return None
-        recovery = timeline(start, ended, last, error, complaints) if start.proven else None
-        clock = next(start.clocks.in_use())
+        recovery = timeline(start, reason, last, error, complaints) if start.proven else None
         return FoundStart(
             number=self.began,
             source=start.source or None,
             kind=start.kind,
-            began=datetime_of(start.began or start.discovered, clock),
-            last=datetime_of(last, clock),
+            began=datetime_of(start.began or start.discovered, Clock.SERVER),
+            last=datetime_of(last, Clock.SERVER),
             reached=Event.READY in start.marks if start.kind is StartKind.SERVER else start.outcome is not None,
             end=end,
             ended=in_words if start.outcome is None else start.outcome,
@@ -312,7 +307,6 @@ def _last_word(writer: Writer, writers: Iterable[Writer]) -> str:
     """
     later = any(
         w.group == writer.group
-        and w.first is not None
         and w.first > writer.latest
         and (writer.address is None or w.address is None or writer.address == w.address)
         for w in writers

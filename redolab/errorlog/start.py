@@ -1,7 +1,7 @@
 """A start of a server as its lines go by: the state that timeline, `follow`, `export` and the lab read.
 
-A start becomes a recovery with the first line that only a recovery writes. The memory of a start is bounded: one moment for each
-kind of line, and sums for the batches.
+A start becomes a recovery with the first line that only a recovery writes. The memory of a start is
+bounded: one moment for each kind of line, and sums for the batches.
 """
 
 from __future__ import annotations
@@ -14,22 +14,15 @@ from enum import Enum, auto
 import msgspec
 
 from redolab.errorlog.clocks import Clocks, LogMoment
-from redolab.errorlog.kinds import (
-    NEWEST,
-    NUMBER,
-    Event,
-    Family,
-    Phase,
-    Stage,
-    StartKind,
-    generation,
-    integer,
-    lsn_of,
-)
+from redolab.errorlog.kinds import Event, Family, Phase, Stage, StartKind, integer
 from redolab.errorlog.redo import Redo
 from redolab.errorlog.stamps import Record
 from redolab.errorlog.tablespaces import TablespaceFiles
 
+_NEWEST = {Family.MYSQL: (9, 7), Family.PERCONA: (9, 7), Family.MARIADB: (11, 8)}
+"""Family → the newest series whose lines the table was compared with."""
+_NUMBER = re.compile(r"\d+(?:\.\d+)+")
+"""A version as servers write theirs."""
 # 5.6.31-77.0. Later ones (8.0.32-24) look like a distribution's revision and are known only by the line with
 # the vendor.
 _PERCONA_VERSION = re.compile(r"\d+\.\d+\.\d+-(?:rel)?\d+\.\d+(?:-log|-debug)*$")
@@ -91,7 +84,7 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     """Purpose of a start that has such a line."""
     outcome: str | None = None
     """Result of a start that serves nobody, in words."""
-    handler: Callable[[Recovery, StartLine], None] | None = None
+    handler: Callable[[Start, StartLine], None] | None = None
 
     @property
     def begins(self) -> bool:
@@ -115,6 +108,12 @@ class Meaning(msgspec.Struct, frozen=True, gc=False):
         """Return a number that the line gives, None where it does not."""
         return integer(self.values.get(name))
 
+    def lsn(self, name: str = "lsn") -> int | None:
+        """Return an LSN that the line gives, None where it does not; 5.1 and before write two halves."""
+        high, _, low = (self.values.get(name) or "").partition(" ")
+        first, second = integer(high), integer(low)
+        return first if first is None or second is None else first << 32 | second
+
 
 class StartLine(msgspec.Struct, gc=False):
     """Line of a start."""
@@ -136,7 +135,7 @@ class Complaints:
 
 
 @dataclass(slots=True)
-class Recovery:
+class Start:
     """State of a start of a server, from the lines read so far."""
 
     source: str
@@ -146,7 +145,8 @@ class Recovery:
     kind: StartKind = StartKind.SERVER
     stage: Stage = Stage.STARTING
     proven: bool = False
-    begun_by: Event | None = None
+    begun_by: Row | None = None
+    """Kind of line that shows best when the server started."""
     marks: dict[Event, LogMoment] = field(default_factory=dict)
     discovered: LogMoment | None = None
     redo: Redo = field(default_factory=Redo)
@@ -174,13 +174,11 @@ class Recovery:
     notes: bool = False
     """True once one of its lines was a note of InnoDB."""
     _texts_once: set[int] = field(default_factory=set)
-    _witness: int = 0
-    """Rank of the line by which it is known when it began."""
 
     @property
     def hides_notes(self) -> bool:
         """True if the log has lines of the server but no notes of InnoDB: log_error_verbosity was below 3."""
-        can_hide = self.family is not Family.MARIADB and generation(self.version or "5.7") >= (5, 7)
+        can_hide = self.family is not Family.MARIADB and _generation(self.version or "5.7") >= (5, 7)
         return can_hide and not self.notes and bool(self.marks)
 
     @property
@@ -192,15 +190,15 @@ class Recovery:
     @property
     def began(self) -> LogMoment | None:
         """First line of the server's start, where the log has it."""
-        return self.marks.get(self.begun_by) if self.begun_by else None
+        return self.marks.get(self.begun_by.event) if self.begun_by else None
 
     @property
     def newer_than_known(self) -> str | None:
         """Remark that the server is newer than all whose logs are known; None if it is not."""
         family = self.family or Family.MYSQL
-        if generation(self.version) <= NEWEST[family]:
+        if _generation(self.version) <= _NEWEST[family]:
             return None
-        known = ".".join(map(str, NEWEST[family]))
+        known = ".".join(map(str, _NEWEST[family]))
         return (
             f"{family} {self.version} is newer than {known}, the newest whose log is known: read as if it were {known}"
         )
@@ -253,14 +251,14 @@ class Recovery:
             return self.stage is not Stage.READY and (self.begun_by is None or not self.notes)
         return True
 
-    def starts(self, line: StartLine) -> None:
+    def server_begins(self, line: StartLine) -> None:
         """Take in a line of the server's start; the better witness counts."""
         row = line.meaning.row
-        if self.begun_by is None or (row.witness or 0) < self._witness:
-            self.begun_by, self._witness = row.event, row.witness or 0
-        self.names(line)
+        if self.begun_by is None or (row.witness or 0) < (self.begun_by.witness or 0):
+            self.begun_by = row
+        self.names_server(line)
 
-    def names(self, line: StartLine) -> None:
+    def names_server(self, line: StartLine) -> None:
         """Take in how the server calls itself."""
         version, vendor = line.meaning.value("version"), line.meaning.value("vendor") or ""
         if version is None:
@@ -271,30 +269,30 @@ class Recovery:
             self.family = Family.PERCONA
         elif self.family in (None, Family.MYSQL):
             self.family = Family.MYSQL
-        if number := NUMBER.match(version):
+        if number := _NUMBER.match(version):
             self.version = number[0]
 
-    def names_late(self, line: StartLine) -> None:
+    def names_server_late(self, line: StartLine) -> None:
         """Take in the second line of a ready server of 5.0 to 5.6: the first may be in its language, or lost."""
-        self.names(line)
+        self.names_server(line)
         if Event.READY not in self.marks and self.stage > Stage.STARTING:
             self.marks[Event.READY] = line.moment
             self.stage = Stage.READY
             self.redo.leave(Phase.ROLLBACK, line.at)
 
-    def looks_at_files(self, line: StartLine) -> None:
+    def checks_files(self, line: StartLine) -> None:
         """Take in that the server begins to check its tablespace files, and their number."""
         self.files.begin(line.at, line.meaning.number("of"))
 
     def checkpoint(self, line: StartLine) -> None:
         """Take in the checkpoint; MySQL 8.0.30 and later name it after a clean shutdown too."""
-        self.redo.checkpoint = lsn_of(line.meaning.value("lsn")) or self.redo.checkpoint
+        self.redo.checkpoint = line.meaning.lsn() or self.redo.checkpoint
         self.redo.read(line.at, self.redo.phase)
 
-    def discovers(self, line: StartLine) -> None:
+    def must_recover(self, line: StartLine) -> None:
         """Take in that the server must recover."""
         redo, event = self.redo, line.meaning.row.event
-        redo.checkpoint = redo.checkpoint or lsn_of(line.meaning.value("lsn"))
+        redo.checkpoint = redo.checkpoint or line.meaning.lsn()
         if event is not Event.MISMATCH and redo.batch is None and not redo.complete:
             redo.read(line.at, Phase.SCAN)
         # 5.7 prints this pair only after the scan.
@@ -315,8 +313,8 @@ class Recovery:
 
     def scanned(self, line: StartLine) -> None:
         """Take in how far the redo is read."""
-        redo, event, multi = self.redo, line.meaning.row.event, line.meaning.value("multi")
-        lsn = lsn_of(line.meaning.value("lsn") or multi)
+        redo, event, multi = self.redo, line.meaning.row.event, line.meaning.lsn("multi")
+        lsn = line.meaning.lsn() or multi
         if event is Event.END_OF_LOG:
             redo.end = lsn
         if not lsn:
@@ -374,11 +372,11 @@ class Recovery:
         late = event in (Event.CRASH_RECOVERY, Event.SCANNED, Event.BATCH_END) and self._prints_late
         return self.last.moment if late or event in (Event.END_OF_LOG, Event.UNDO_OPENED) else None
 
-    def coordinated(self, line: StartLine) -> None:
+    def has_coordinator(self, line: StartLine) -> None:
         """Take in what decides about prepared transactions."""
         self.has_binary_log = line.meaning.value("coordinator") != "tc.log"
 
-    def rolled_one_back(self, line: StartLine) -> None:
+    def rolled_back_one(self, line: StartLine) -> None:
         """Take in that a transaction is rolled back."""
         self.rolled_back += 1
         # Data dictionary transactions are rolled back in the foreground, which says neither that it begins nor that it
@@ -386,23 +384,23 @@ class Recovery:
         if Event.UNDO_START not in self.marks and self.rolled_back == (self.transactions or 0) - self.prepared:
             self.marks[Event.UNDO_END] = line.moment
 
-    def opens(self, line: StartLine) -> None:
+    def innodb_opens(self, line: StartLine) -> None:
         """Take in that InnoDB is open, and whose it is."""
         meaning = line.meaning
-        self.opened_lsn = self.opened_lsn or lsn_of(meaning.value("lsn"))
+        self.opened_lsn = self.opened_lsn or meaning.lsn()
         if self.redo.is_last:
             self.redo.end_turn(line.moment)
-        number = NUMBER.match(meaning.value("version") or meaning.value("xtradb") or "")
+        number = _NUMBER.match(meaning.value("version") or meaning.value("xtradb") or "")
         if number is None:
             return
-        family, is_servers = _named_at_open(generation(number[0]), line)
+        family, is_servers = _named_at_open(_generation(number[0]), line)
         # Percona Server writes most of its lines as MySQL does.
         if self.family is None or (self.family is Family.MYSQL and family is Family.PERCONA):
             self.family = family
         if self.version is None and is_servers and (family or Family.MYSQL) is (self.family or Family.MYSQL):
             self.version = number[0]
 
-    def is_open(self, line: StartLine) -> None:
+    def innodb_is_open(self, line: StartLine) -> None:
         """Take in that InnoDB is open, where its own line is hidden."""
         # A piece of a log that begins with it can have lost the other line.
         if self.marks:
@@ -428,3 +426,8 @@ def _named_at_open(numbers: tuple[int, ...], line: StartLine) -> tuple[Family | 
         return None, record.late_form
     # MySQL's versions are years from 26.7 on.
     return (Family.MYSQL, True) if (8, 0) <= numbers < (10, 0) or numbers >= (26, 0) else (None, False)
+
+
+def _generation(version: str | None) -> tuple[int, ...]:
+    """Return the first two numbers of a version, as in `(8, 0)`; nothing where there is none."""
+    return tuple(number for part in (version or "").split(".")[:2] if (number := integer(part)) is not None)

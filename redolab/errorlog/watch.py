@@ -43,9 +43,6 @@ class RecoveryProgress:
     phase: Phase = Phase.DISCOVER
     percent: int | None = None
 
-    def __str__(self) -> str:
-        return str(self.phase) if self.percent is None else f"{self.percent} % of {self.phase}"
-
 
 def recovery_progress(lines: Iterable[Line]) -> RecoveryProgress:
     """Return the progress of the recovery that wrote these lines."""

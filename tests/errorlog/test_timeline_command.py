@@ -25,8 +25,8 @@ MARIADB = FORMS / "mariadb-10.11.log"
 BAR = "█"
 
 
-def told(log: Path) -> dict[str, Any]:
-    """What the command tells of a log, for programs."""
+def in_json(log: Path) -> dict[str, Any]:
+    """What the command prints of a log, for programs."""
     done = redolab("timeline", "--json", str(log))
     assert done.stderr == ""
     found: dict[str, Any] = json.loads(done.stdout)
@@ -70,7 +70,7 @@ def test_a_log_need_not_be_a_file(log: str, pack: Callable[[bytes], bytes]) -> N
         check=True,
         cwd=PROJECT.root,
     )
-    assert json.loads(done.stdout)["recoveries"] == told(MARIADB)["recoveries"]
+    assert json.loads(done.stdout)["recoveries"] == in_json(MARIADB)["recoveries"]
 
 
 @pytest.mark.parametrize(
@@ -80,15 +80,15 @@ def test_a_log_need_not_be_a_file(log: str, pack: Callable[[bytes], bytes]) -> N
 )
 def test_a_log_without_a_recovery_has_none(content: bytes, tmp_path: Path) -> None:
     log = written(tmp_path, content)
-    assert told(log)["recoveries"] == []
+    assert in_json(log)["recoveries"] == []
     assert redolab("timeline", str(log)).returncode == 0
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
 def test_a_compressed_log_is_read_also_where_it_is_torn(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
     packed = pack(MARIADB.read_bytes())
-    whole = told(MARIADB)["recoveries"]
-    assert told(written(tmp_path, packed))["recoveries"] == whole
+    whole = in_json(MARIADB)["recoveries"]
+    assert in_json(written(tmp_path, packed))["recoveries"] == whole
     torn = redolab("timeline", "--json", str(written(tmp_path, packed[:-1])))
     assert (torn.returncode, torn.stderr.count("\n")) == (1, 1)
     assert json.loads(torn.stdout)["recoveries"] == whole
@@ -97,15 +97,15 @@ def test_a_compressed_log_is_read_also_where_it_is_torn(pack: Callable[[bytes], 
 @pytest.mark.parametrize("server", ["mysql-8.0", "mysql-9"])
 def test_starts_without_notes_are_told_apart_from_recoveries(server: str) -> None:
     """The first of the log is a recovery by the binary log's lines, of the clean one nothing tells."""
-    found = told(REAL / f"{server}-verbosity2-binlog.log")
+    found = in_json(REAL / f"{server}-verbosity2-binlog.log")
     assert (len(found["recoveries"]), found["undecided"]["count"]) == (1, 1)
     assert found["undecided"]["last"][0]["before"] == "server was shut down"
-    alike = told(REAL / f"{server}-verbosity2.log")
+    alike = in_json(REAL / f"{server}-verbosity2.log")
     assert (alike["recoveries"], alike["undecided"]["count"]) == ([], 2)
 
 
 def test_a_crash_loop_is_told_once() -> None:
-    found = told(FORMS / "mysql-8.0-crash-loop.log")
+    found = in_json(FORMS / "mysql-8.0-crash-loop.log")
     assert len(found["recoveries"]) == 7
     (loop,) = found["crash_loops"]
     assert (loop["starts"], loop["recoveries"], loop["reached"], loop["seconds"]) == (6, 6, 0, 61.0)
@@ -115,7 +115,7 @@ def test_a_crash_loop_is_told_once() -> None:
 def test_a_server_that_dies_after_ready_again_and_again_is_a_crash_loop_too(tmp_path: Path) -> None:
     recovery = MARIADB.read_bytes()
     died = b"261121  4:41:00 [ERROR] mysqld got signal 11 ;\n"
-    found = told(written(tmp_path, 3 * (recovery + died) + recovery))
+    found = in_json(written(tmp_path, 3 * (recovery + died) + recovery))
     (loop,) = found["crash_loops"]
     assert (loop["starts"], loop["reached"], found["starts"]["crashes"]) == (3, 3, 0)
     assert loop["ended"] == [{"count": 3, "ended": "server crashed (signal 11)"}]
@@ -127,12 +127,12 @@ def test_the_thread_that_fails_is_another_each_time_and_the_end_is_the_same(tmp_
         "261121  4:41:00 [ERROR] mysqld got signal 6 ;\n"
     )
     log = "".join(MARIADB.read_text() + died.format(140690101622528 + number) for number in range(3))
-    (loop,) = told(written(tmp_path, log.encode()))["crash_loops"]
+    (loop,) = in_json(written(tmp_path, log.encode()))["crash_loops"]
     assert [each["count"] for each in loop["ended"]] == [3]
 
 
 def test_starts_that_were_clean_are_counted_and_are_no_loop() -> None:
-    found = told(FORMS / "clean-starts.log")
+    found = in_json(FORMS / "clean-starts.log")
     assert found["starts"]["clean"] == found["starts"]["count"] > 0
     assert found["crash_loops"] == []
 
@@ -157,7 +157,7 @@ def test_the_exit_status_says_whether_the_last_start_is_ready(name: str, status:
 def test_several_recoveries_and_a_truncated_last_line(tmp_path: Path) -> None:
     whole = MARIADB.read_bytes()
     log = written(tmp_path, whole + whole + whole[: len(whole) * 2 // 3].rstrip(b"\n"))
-    assert [each["complete"] for each in told(log)["recoveries"]] == [True, True, False]
+    assert [each["complete"] for each in in_json(log)["recoveries"]] == [True, True, False]
 
 
 def test_a_missing_file_is_one_line_and_the_others_are_read(tmp_path: Path) -> None:
