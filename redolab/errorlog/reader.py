@@ -276,7 +276,7 @@ class Writer:
         end = reason = str(self.leaving or ended)
         error, complaints = None if end == End.SHUT_DOWN else self.error, self.complaints
         if start is not None and start.kind is StartKind.BACKUP:
-            of_backups = {End.LOG_ENDS: BACKUP_END_LOST, End.SHUT_DOWN: _INNODB_SHUT_DOWN}
+            of_backups: dict[str, str] = {End.LOG_ENDS: BACKUP_END_LOST, End.SHUT_DOWN: _INNODB_SHUT_DOWN}
             reason = of_backups.get(end) or end.replace("server", "prepare", 1)
         in_words = f"{reason}: {error}" if error else reason
         if ended == End.LOG_ENDS and reason == _INNODB_SHUT_DOWN:
