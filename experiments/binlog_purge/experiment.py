@@ -31,12 +31,13 @@ from redolab.runs.schema import Trial
 from redolab.servers.dialects import InstanceRequest, Purpose, Setting
 from redolab.units import GIB, KIB, MIB, format_size, parse_duration, parse_size
 from redolab.workloads.data import DATABASE
-from redolab.workloads.windows import Acknowledged, CommitWindow, commit_gaps, commit_window
+from redolab.workloads.windows import CommitWindow, commit_gaps, commit_window
 
 if TYPE_CHECKING:
     from redolab.crash.bench.own_disk import ServerOnDisk
     from redolab.crash.bench.started_server import StartedServer
     from redolab.progress import Stage
+    from redolab.workloads.paced import PacedStatement
 
 _SMALLEST_FILE, _LARGEST_FILE = 512 * KIB, GIB
 """Limits of the file size: the largest max_binlog_size, and a size of which one filling statement is a small part."""
@@ -145,7 +146,7 @@ class PurgeTimes(msgspec.Struct, frozen=True, kw_only=True):
     """Longest time without a commit that overlaps the purge, in seconds."""
 
 
-def purge_times(statements: Sequence[Acknowledged], began: float, ended: float, until: float) -> PurgeTimes:
+def purge_times(statements: Sequence[PacedStatement], began: float, ended: float, until: float) -> PurgeTimes:
     """Return the effect of a purge from `began` to `ended` on the commits; `until`: end of the period examined."""
     first = max((each.done for each in statements if each.done < began), default=began)
     overlapping = [gap for start, gap in commit_gaps(statements, first, until) if start < ended and start + gap > began]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from typing_extensions import override
 
-from redolab.counters.counted import CounterGrowth
-from redolab.counters.log_layers import LogLayers
+from redolab.counters.counted import CounterGrowth, LogLayers
 from redolab.crash.bench.factors import several_servers
 from redolab.errors import InvalidInput, LabError
 from redolab.report.quantities import quantity

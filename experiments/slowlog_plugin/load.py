@@ -12,9 +12,9 @@ from pathlib import Path
 from redolab.clock import now
 from redolab.errors import WorkloadFailed
 from redolab.machine import files, processes
-from redolab.machine.processes import Command, Process
+from redolab.machine.processes import Process
 from redolab.machine.tools import Tools
-from redolab.workloads.sysbench import SCRIPTS, connection_arguments
+from redolab.workloads.sysbench import sysbench_command
 
 _EVENTS = re.compile(r"total number of events:\s+(\d+)")
 _SECONDS = re.compile(r"total time:\s+([\d.]+)s")
@@ -60,12 +60,13 @@ def running_clients(tools: Tools, instance: Path, connections: int, seconds: int
 
     With `--answers=FOLDER` each writes its number of answers there once the server is gone.
     """
-    sysbench = tools.get("sysbench")
-    arguments = [
-        *connection_arguments(sysbench, SCRIPTS / "select_1.lua", connections),
+    command = sysbench_command(
+        tools,
+        instance,
+        "select_1.lua",
+        connections,
         *("--db-ps-mode=disable", "--histogram=on", f"--time={seconds}", "--events=0", *options, "run"),
-    ]
-    command = Command(arguments, folder=instance, environment=sysbench.environment)
+    )
     process = processes.start(command, instance / "clients.log")
     try:
         yield process

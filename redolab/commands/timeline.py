@@ -7,8 +7,6 @@ from pathlib import Path
 
 import click
 
-from redolab.errors import FindingsMade
-
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(path_type=Path))
@@ -21,8 +19,4 @@ def timeline(files: tuple[Path, ...], as_json: bool) -> None:
     """
     from redolab.errorlog.report import report_timelines
 
-    reported = report_timelines(files, as_json)
-    if not reported.all_read:
-        sys.exit(1)
-    if reported.ends_badly:
-        sys.exit(FindingsMade.exit_status)
+    sys.exit(report_timelines(files, as_json))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,10 +45,10 @@ def busiest_hour(samples: Sequence[Sample]) -> Busiest | None:
     Redo between two samples counts as written evenly.
     """
     every = lives_of(samples)
-    of_lsn = _that_tell(every, "lsn")
-    by_lsn = bool(of_lsn)
+    by_lsn_lives = _with_counter(every, "lsn")
+    by_lsn = bool(by_lsn_lives)
     counter = "lsn" if by_lsn else "os_log_written"
-    lives = of_lsn or _that_tell(every, counter)
+    lives = by_lsn_lives or _with_counter(every, counter)
     if not lives:
         return None
     windows = [(life, *_window(life, counter)) for life in lives]
@@ -101,13 +102,13 @@ def _window(life: Sequence[Sample], counter: str) -> tuple[float, float, float]:
     return float(starts[best]), float(starts[best] + length), float(grown[best]) / length * HOUR
 
 
-def _that_tell(lives: Sequence[Sequence[Sample]], counter: str) -> list[list[Sample]]:
+def _with_counter(lives: Sequence[Sequence[Sample]], counter: str) -> list[list[Sample]]:
     """Return the samples between restarts that have the counter, where it spans some time.
 
     The growth outside these samples is not known.
     """
-    told = [[each for each in life if getattr(each, counter) is not None] for life in lives]
-    return [life for life in told if life and life[-1].monotonic > life[0].monotonic]
+    known = [[each for each in life if getattr(each, counter) is not None] for life in lives]
+    return [life for life in known if life and life[-1].monotonic > life[0].monotonic]
 
 
 def _between(life: Sequence[Sample], counter: str, start: float, end: float) -> float | None:
@@ -121,14 +122,15 @@ def _between(life: Sequence[Sample], counter: str, start: float, end: float) -> 
 
 def _known_values(life: Sequence[Sample], counter: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the times at which a counter is known, and its values."""
-    told = [(each.monotonic, value) for each in life if (value := getattr(each, counter)) is not None]
-    both = np.array(told, dtype=np.float64).reshape(-1, 2)
+    known = [(each.monotonic, value) for each in life if (value := getattr(each, counter)) is not None]
+    both = np.array(known, dtype=np.float64).reshape(-1, 2)
     return both[:, 0], both[:, 1]
 
 
 def _gaps(life: Sequence[Sample], start: float, end: float) -> float:
-    steps = sorted(after.monotonic - before.monotonic for before, after in itertools.pairwise(life))
-    too_long = gap_after(steps[len(steps) // 2])
+    too_long = gap_after(
+        statistics.median_high(after.monotonic - before.monotonic for before, after in itertools.pairwise(life))
+    )
     return sum(
         min(after.monotonic, end) - max(before.monotonic, start)
         for before, after in itertools.pairwise(life)
@@ -137,8 +139,8 @@ def _gaps(life: Sequence[Sample], start: float, end: float) -> float:
 
 
 def _since_start(samples: Sequence[Sample]) -> float | None:
-    told = [each for each in samples if each.uptime and each.os_log_written is not None]
-    return None if not told else _per_hour(told[-1].os_log_written, float(told[-1].uptime or 0))
+    known = [each for each in samples if each.uptime and each.os_log_written is not None]
+    return None if not known else _per_hour(known[-1].os_log_written, float(known[-1].uptime or 0))
 
 
 def _per_hour(grown: float | None, seconds: float) -> float | None:

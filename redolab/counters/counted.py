@@ -1,4 +1,7 @@
-"""The meaning of a server's `Innodb_os_log_written`, inferred from measured growth and not from its version."""
+"""Bytes written to a redo log as each layer counts them, and the meaning of `Innodb_os_log_written` in them.
+
+The meaning is inferred from measured growth, and not from the server's version.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,27 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from redolab.servers.log_writer import Counted, Lengths, LogWriter, bytes_per_lsn_byte
 
 _TELLING = 1.1
 """Fewest bytes per byte of LSN that distinguish the meanings: a tenth of the LSN is rewritten blocks."""
+
+
+class LogLayers(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts since the server started, in bytes and writes; None if a layer does not count."""
+
+    lsn: int
+    os_log_written: int
+    log_writes: int
+    log_write_requests: int | None = None
+    log_padded: int | None = None
+    file_bytes: int | None = None
+    """Bytes written by the server's own instrumentation of files (performance_schema)."""
+    file_writes: int | None = None
+    device_bytes: int | None = None
+    """Bytes that the block device under the log was sent."""
 
 
 @dataclass(frozen=True, slots=True)

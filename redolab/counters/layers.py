@@ -8,7 +8,7 @@ from typing import Protocol
 
 from pymysql.connections import Connection
 
-from redolab.counters.log_layers import LogLayers
+from redolab.counters.counted import LogLayers
 from redolab.errors import ServerFailed
 from redolab.servers.instance import Instance
 from redolab.servers.redo_counters import Counters
@@ -59,7 +59,7 @@ class LayerReader:
     def read(self) -> LogLayers:
         """Return all layers at one time: when the log is written out, and two readings around the others agree.
 
-        Raises `ServerFailed` if the server does not come to rest.
+        Raises `ServerFailed` if the server goes on writing.
         """
         self._execute("FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS")
         deadline = time.monotonic() + _PATIENCE
@@ -78,7 +78,11 @@ class LayerReader:
         counters = self._counters()
         if counters.flushed_lsn is not None and counters.flushed_lsn < (counters.lsn or 0):
             return None
-        file_rows, file_bytes, file_writes = self._one_row(_FILE_LAYER)
+        with self.connection.cursor() as cursor:
+            cursor.execute(_FILE_LAYER)
+            row = cursor.fetchone()
+        assert row is not None
+        file_rows, file_bytes, file_writes = row
         assert counters.lsn is not None
         assert counters.os_log_written is not None
         assert counters.log_writes is not None
@@ -88,8 +92,8 @@ class LayerReader:
             log_writes=counters.log_writes,
             log_write_requests=counters.log_write_requests,
             log_padded=counters.log_padded,
-            file_bytes=int(file_bytes) if file_rows else None,
-            file_writes=int(file_writes) if file_rows else None,
+            file_bytes=int(file_bytes or 0) if file_rows else None,
+            file_writes=int(file_writes or 0) if file_rows else None,
             device_bytes=self.disk.device_bytes_written() if self.disk is not None else None,
         )
 
@@ -99,10 +103,3 @@ class LayerReader:
     def _execute(self, statement: str) -> None:
         with self.connection.cursor() as cursor:
             cursor.execute(statement)
-
-    def _one_row(self, statement: str) -> tuple[int, int, int]:
-        with self.connection.cursor() as cursor:
-            cursor.execute(statement)
-            row = cursor.fetchone()
-            assert row is not None
-            return row[0], row[1] or 0, row[2] or 0

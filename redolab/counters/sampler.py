@@ -1,4 +1,4 @@
-"""Sampling of an instance: the thread that takes samples, and the file that has each on disk as it comes."""
+"""Sampling of an instance and its machine: a thread that takes samples, and a file with each on disk as it comes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import csv
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Generic, TypeVar
 
+import psutil
+
+from redolab.clock import now
+from redolab.machine.device import BlockDevice
+from redolab.machine.facts import MachineSample
 from redolab.servers.redo_counters import Sample
 
 if TYPE_CHECKING:
@@ -77,18 +82,21 @@ class Sampler:
         self._thread.join(timeout=2.0)
 
     def _run(self) -> None:
-        for wait in self._waits():
-            if self._stop.wait(wait):
-                return
+        due = time.monotonic()
+        while not self._stop.wait(max(0.0, due - time.monotonic())):
             try:
                 self._record(self._take())
             except Exception as error:
                 self.failure = error
                 return
-
-    def _waits(self) -> Iterator[float]:
-        """Yield seconds to wait before each sample, counted from fixed times so that delays do not add up."""
-        due = time.monotonic()
-        while True:
-            yield max(0.0, due - time.monotonic())
+            # Counted from fixed times, so that delays do not add up.
             due += self._every
+
+
+def machine_sample(device: BlockDevice) -> MachineSample:
+    """Return the present use of the machine: its CPUs, and the device under the data."""
+    at, counters, times = now(), device.counters(), psutil.cpu_times()
+    idle = times.idle + times.iowait
+    # Time of guests is in the users' already (Documentation/filesystems/proc.rst).
+    everything = idle + times.user + times.nice + times.system + times.irq + times.softirq + times.steal
+    return MachineSample(monotonic=at.monotonic, cpu_busy=everything - idle, cpu_all=everything, **asdict(counters))

@@ -70,14 +70,7 @@ class Segment:
 
     def add(self, sample: Sample, gap_after: float) -> SegmentGrowth:
         """Add the next sample. Return the growth since the one before."""
-        interval = _growth(self.last, sample)
-        interval = SegmentGrowth(
-            interval.seconds,
-            interval.lsn,
-            interval.os_log_written,
-            interval.log_writes,
-            gap=interval.seconds > gap_after,
-        )
+        interval = _growth(self.last, sample, gap_after)
         self.last = sample
         self.samples += 1
         if sample.checkpoint_age is not None:
@@ -121,9 +114,9 @@ def series_of(samples: Sequence[Sample]) -> Series:
 
 def lives_of(samples: Sequence[Sample]) -> list[list[Sample]]:
     """Return the samples between restarts: those of a series' segments."""
-    series, lives = Series(math.inf), list[list[Sample]]()
+    lives = list[list[Sample]]()
     for sample in samples:
-        if series.add(sample) is None:
+        if not lives or _restarted(lives[-1][-1], sample):
             lives.append([])
         lives[-1].append(sample)
     return lives
@@ -151,12 +144,13 @@ def _restarted(before: Sample, after: Sample) -> bool:
     return not -_UPTIME_STEP <= ahead <= _ANOTHER
 
 
-def _growth(before: Sample, after: Sample) -> SegmentGrowth:
+def _growth(before: Sample, after: Sample, gap_after: float = math.inf) -> SegmentGrowth:
     def grown(counter: str) -> int | None:
         was, now = getattr(before, counter), getattr(after, counter)
         return None if was is None or now is None else now - was
 
-    return SegmentGrowth(after.monotonic - before.monotonic, grown("lsn"), grown("os_log_written"), grown("log_writes"))
+    seconds = after.monotonic - before.monotonic
+    return SegmentGrowth(seconds, grown("lsn"), grown("os_log_written"), grown("log_writes"), seconds > gap_after)
 
 
 def _rate(growth: SegmentGrowth) -> float:

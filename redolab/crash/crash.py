@@ -13,8 +13,7 @@ from pathlib import Path
 from pymysql.connections import Connection
 
 from redolab.clock import now
-from redolab.counters.machine_use import machine_sample
-from redolab.counters.sampler import CsvFile, SampleFile, Sampler
+from redolab.counters.sampler import CsvFile, SampleFile, Sampler, machine_sample
 from redolab.crash.binary_log import end_binary_log, last_file_size
 from redolab.crash.dataset import copy_dataset, make_dataset
 from redolab.crash.dataset_store import Dataset

@@ -60,8 +60,8 @@ class Clocks:
     arrival: Tick | None = None
     server: Tick | None = None
     collector: Tick | None = None
-    # The last stamps of forms that cannot be compared with the last one, by their clock and form.
-    others: dict[tuple[Clock, tuple[bool, bool, bool]], Stamp] = field(default_factory=dict)
+    latest: dict[tuple[Clock, tuple[bool, bool, bool]], Stamp] = field(default_factory=dict)
+    """Last stamp of each clock and form: only stamps of one form can be compared."""
     waiting: deque[LogMoment] = field(default_factory=lambda: deque(maxlen=_WAITING))
 
     def in_use(self) -> Iterator[Clock]:
@@ -99,19 +99,15 @@ class Clocks:
 
     def _next(self, clock: Clock, last: Tick | None, stamp: Stamp) -> Tick:
         """Return the tick of a clock after its last one."""
-        if last is None:
-            return Tick(stamp, 0)
-        before: Stamp | None = last.stamp
         # Many lines have the stamp of the line before.
-        if before is stamp:
+        if last is not None and last.stamp is stamp:
             return last
-        if stamp.form != last.stamp.form:
-            self.others[clock, last.stamp.form] = last.stamp
-            before = self.others.get((clock, stamp.form))
+        before = self.latest.get((clock, stamp.form))
         if stamp.of_day and before is not None:
             stamp = _on_its_day(stamp, before)
+        self.latest[clock, stamp.form] = stamp
         set_back = before is not None and stamp.us < before.us - _DISORDER_US
-        return Tick(stamp, last.era + set_back)
+        return Tick(stamp, set_back if last is None else last.era + set_back)
 
 
 def _on_its_day(stamp: Stamp, before: Stamp) -> Stamp:

@@ -1,4 +1,4 @@
-"""Logs in which a server says the same again and again: the first and the last of it, and how often."""
+"""Logs in which a server repeats a message: the first lines with it, and their number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from redolab.errorlog.stamps import records
 T = TypeVar("T")
 
 KEPT = 200
-"""Lines of one shape that are kept before the rest of them is only counted."""
+"""Lines of one shape that stay in a log; the rest of them is only counted."""
 _DIGITS = re.compile(r"\d+")
 
 
@@ -28,7 +28,7 @@ class Repetition:
 
 
 def shape(line: str) -> str:
-    """Return a line without its stamps and figures: two lines that say the same have it in common."""
+    """Return a line without its stamps and figures; lines that repeat each other have the same shape."""
     return " ".join(_DIGITS.sub("#", record.text) for record in records(line))
 
 
@@ -37,13 +37,13 @@ def repetitions(lines: Iterable[str]) -> Sequence[Repetition]:
     first: dict[str, str] = {}
     times: Counter[str] = Counter()
     for line in lines:
-        of_line = shape(line)
-        times[of_line] += 1
-        first.setdefault(of_line, " ".join(record.text for record in records(line)))
+        line_shape = shape(line)
+        times[line_shape] += 1
+        first.setdefault(line_shape, " ".join(record.text for record in records(line)))
     return [Repetition(first[each], count) for each, count in times.most_common() if count > KEPT and each.strip()]
 
 
-def collapsed(lines: Sequence[str], beside: Sequence[T]) -> Iterator[tuple[str, T | None]]:
+def collapsed(lines: Sequence[str], companions: Sequence[T]) -> Iterator[tuple[str, T | None]]:
     """Yield the lines, each with its companion, without those that repeat what `KEPT` lines before have said.
 
     A line with their number stands in place of the lines left out.
@@ -51,11 +51,11 @@ def collapsed(lines: Sequence[str], beside: Sequence[T]) -> Iterator[tuple[str, 
     times: Counter[str] = Counter()
 
     def is_repeated(each: tuple[str, T]) -> bool:
-        of_line = shape(each[0])
-        times[of_line] += 1
-        return times[of_line] > KEPT and bool(of_line.strip())
+        line_shape = shape(each[0])
+        times[line_shape] += 1
+        return times[line_shape] > KEPT and bool(line_shape.strip())
 
-    for are_repeated, run in groupby(zip(lines, beside, strict=True), is_repeated):
+    for are_repeated, run in groupby(zip(lines, companions, strict=True), is_repeated):
         if are_repeated:
             count = sum(1 for _ in run)
             yield f"[redolab left out {count:,} lines that say what stands above already]", None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 TORN = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
-"""Errors of reading a compressed file that has no end, or is none."""
+"""Errors of reading a compressed file that is cut off or damaged."""
 _OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
     b"\x1f\x8b\x08": gzip.open,
     b"BZh": bz2.open,
@@ -26,7 +26,7 @@ _BEGINNING = 4096
 class Unpacked:
     """A stream's content, unpacked where it is compressed, and as far as it can be.
 
-    `beginning`: its first bytes, once it has been read; `is_damaged`: whether it could not be unpacked to its end.
+    `beginning`: its first bytes, once it has been read; `is_damaged`: True if it could not be unpacked to its end.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -38,7 +38,7 @@ class Unpacked:
         self.is_damaged = False
 
     def read(self, size: int) -> bytes:
-        """Return the next so many bytes, fewer where the content ends. Raises `OSError`, not for damage."""
+        """Return the next `size` bytes, fewer where the content ends. Raises `OSError`, not for damage."""
         parts: list[bytes] = []
         while size > 0 and not self.is_damaged:
             try:

@@ -1,19 +1,18 @@
 """Error logs from files: the lines that can matter to a recovery, out of gigabytes that cannot.
 
-A log is looked through in large pieces for the few words that every line of a recovery contains; only the
-lines around a hit become text. So a gigabyte of other lines costs a second or two, and memory does not grow
+Large pieces of a log are searched for the few words that every line of a recovery contains; only the lines
+around a hit become text. So a gigabyte of other lines costs a second or two, and memory does not grow
 with the file, nor with a line that never ends.
 """
 
 from __future__ import annotations
 
 import itertools
-import os
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import IO
 
 from redolab.errorlog.compressed import Unpacked
 from redolab.errorlog.table import NEEDLES, Near, matters
@@ -21,7 +20,7 @@ from redolab.lines import Line
 
 # A piece fits the CPU's cache, because it is searched once for each word.
 _PIECE = 1 << 18
-# Capitals of a piece that are looked at before the whole word is searched for.
+# Capitals of a piece that are compared before the whole word is searched for.
 _CAPITALS = 100
 # On each side of a hit: what is longer is no line of an error log, but can be binary rubbish before one.
 _REACH = 8192
@@ -29,28 +28,20 @@ _NEEDLES = {
     near: [(word.encode(), re.compile(pattern.encode(), re.MULTILINE)) for word, pattern in needles.items()]
     for near, needles in NEEDLES.items()
 }
-_BESIDE = (b"InnoDB", b" as process ", b"connections")
+_IN_A_START = (b"InnoDB", b" as process ", b"connections")
 _BACKUP = b"backup"
 _NUL_ENDS_LINE = bytes.maketrans(b"\0", b"\n")
 _ARRIVALS = ".arrivals"
 
 
-class Readable(Protocol):
-    """Source of a log."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return the next so many bytes, fewer at its end."""
-        ...
-
-
-def read_log(source: str | os.PathLike[str] | Readable) -> Iterator[Line]:
-    """Yield the lines of an error log that may tell of a start, in their order, and the last line that it has.
+def read_log(source: Path | IO[bytes] | Unpacked) -> Iterator[Line]:
+    """Yield the lines of an error log that may belong to a start, in their order, and the last line of the log.
 
     Whatever the file holds, none raises. A crash of the machine can leave NUL bytes in a log: they end a line. A file
     may be compressed, and is read as far as it can be unpacked.
     """
-    if isinstance(source, (str, os.PathLike)):
-        with Path(source).open("rb") as stream:
+    if isinstance(source, Path):
+        with source.open("rb") as stream:
             yield from _lines(Unpacked(stream))
     else:
         yield from _lines(source)
@@ -73,15 +64,13 @@ def read_stamped_log(log: Path) -> Iterator[Line]:
         log.open(encoding="utf-8", errors="replace", newline="\n") as lines,
         arrivals_of(log).open(encoding="utf-8") as stamps,
     ):
-        for line, stamp in itertools.zip_longest(lines, stamps):
-            if line is None:
-                return
-            # Lines that the lab added have no arrival, and the last arrival can be torn.
-            arrived = stamp is not None and stamp.endswith("\n") and stamp != "\n"
-            yield Line(line.rstrip("\n"), float(stamp) if stamp and arrived else None)
+        # Lines that the lab added have no arrival, and the last arrival can be torn.
+        for line, stamp in zip(lines, itertools.chain(stamps, itertools.repeat("")), strict=False):
+            has_arrived = stamp.endswith("\n") and stamp != "\n"
+            yield Line(line.rstrip("\n"), float(stamp) if has_arrived else None)
 
 
-def _lines(stream: Readable) -> Iterator[Line]:
+def _lines(stream: IO[bytes] | Unpacked) -> Iterator[Line]:
     rest = end = b""
     near: frozenset[Near] = frozenset()
     while piece := stream.read(_PIECE):
@@ -110,7 +99,7 @@ def _hits(piece: bytes, end: int, before: frozenset[Near]) -> tuple[list[Line], 
     for word, pattern in _NEEDLES[Near.ANYTHING]:
         # A word is found several times as fast as a pattern, and most pieces do not have it.
         if _holds(piece, word, end):
-            if word in _BESIDE:
+            if word in _IN_A_START:
                 here.add(Near.INNODB)
             spans += _lines_around(piece, pattern, end)
     if (here or before) and piece.find(_BACKUP, 0, end) >= 0:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from enum import IntEnum, StrEnum, auto
 
-NUMBER = re.compile(r"\d+(?:\.\d+)+")
-"""A version as servers write theirs."""
 _DIGITS = 20
 """Digits of the largest number of 64 bits."""
 
 
 class Event(StrEnum):
-    """Kind of line that tells something of a start."""
+    """Kind of line that belongs to a start of a server."""
 
     # An enumeration's own hash is a function in Python, and each line is looked up by its event several times.
     __hash__ = str.__hash__
@@ -129,22 +126,6 @@ class End(StrEnum):
     LOG_ENDS = "log ends here"
 
 
-NEWEST = {Family.MYSQL: (9, 7), Family.PERCONA: (9, 7), Family.MARIADB: (11, 8)}
-"""Family → the newest series whose lines the table was compared with."""
-
-
-def generation(version: str | None) -> tuple[int, ...]:
-    """Return the first two numbers of a version, as in `(8, 0)`; nothing where there is none."""
-    return tuple(number for part in (version or "").split(".")[:2] if (number := integer(part)) is not None)
-
-
 def integer(text: str | None) -> int | None:
     """Return a number of a line; None where it has none, or one with more digits than a server writes."""
     return int(text) if text and len(text) <= _DIGITS and text.isdecimal() else None
-
-
-def lsn_of(text: str | None) -> int | None:
-    """Return an LSN of a line; to 5.1 it is of two numbers."""
-    high, _, low = (text or "").partition(" ")
-    first, second = integer(high), integer(low)
-    return first if first is None or second is None else first << 32 | second

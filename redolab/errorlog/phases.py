@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from redolab.errorlog.clocks import DISORDER, MIXED, SET_BACK, LogMoment, between
 from redolab.errorlog.kinds import Event, Family, Phase, Stage, StartKind
-from redolab.errorlog.recovery import Complaints, Recovery
 from redolab.errorlog.redo import LOG_BEGINS_LATER, MIXED_TURNS
 from redolab.errorlog.stamps import MICROSECONDS, Clock
+from redolab.errorlog.start import Complaints, Start
 from redolab.errorlog.timeline import PhasePart, PhaseTime, Timeline, UndecidedStart
 
 if TYPE_CHECKING:
     _Bound = LogMoment | str
-    """Line at which a phase begins or ends, or the reason why the log does not tell it."""
+    """Line at which a phase begins or ends, or the reason why the log has no such line."""
 
 NO_NOTES = "InnoDB's notes are not in the log"
 NO_LINES = "no line of InnoDB's start is in the log"
@@ -28,12 +28,12 @@ _PIECE = 64 * 1024
 
 
 def timeline(
-    start: Recovery, ended: str, last: LogMoment | None, error: str | None, complaints: Complaints | None
+    start: Start, ended: str, last: LogMoment | None, error: str | None, complaints: Complaints | None
 ) -> Timeline:
     """Return the timeline of a recovery.
 
     `ended`: the reason why no more lines of it follow after `last`; `error`: the last that it gave, where that is why;
-    `complaints`: those that it told last. Its clock is the one that times most phases; of equals the finest.
+    `complaints`: its last ones, if it ended with them. Its clock is the one that times most phases; of equals the finest.
     """
     start.redo.settle()
     bounds = _bounds(start, ended)
@@ -99,7 +99,7 @@ _LATER = frozenset((Event.OPENED, Event.READY, Event.UNDO_END))
 _XA = frozenset((Event.XA_RECOVERY, Event.BINARY_LOG, Event.XA_RECOVERED))
 
 
-def _bounds(start: Recovery, ended: str) -> tuple[_Bound, ...]:
+def _bounds(start: Start, ended: str) -> tuple[_Bound, ...]:
     """Return the bounds of the phases up to ready; `ended`: the reason why the log has no more of it."""
     marks, redo = start.marks, start.redo
     opened, ready = marks.get(Event.OPENED), marks.get(Event.READY)
@@ -129,14 +129,14 @@ def _bounds(start: Recovery, ended: str) -> tuple[_Bound, ...]:
     )
 
 
-def _discovered(start: Recovery) -> _Bound:
+def _discovered(start: Start) -> _Bound:
     if start.discovered:
         return start.discovered
     says_late = start.marks.keys() & {Event.NOT_SHUT_DOWN, Event.CRASH_RECOVERY}
     return "the log says only after the scan that it began" if says_late else LOG_BEGINS_LATER
 
 
-def _scanned(start: Recovery) -> LogMoment | None:
+def _scanned(start: Start) -> LogMoment | None:
     """Return the last line of a scan that no batch followed."""
     marks = start.marks
     lines = [marks[e] for e in (Event.SCANNED, Event.END_OF_LOG) if e in marks]
@@ -146,7 +146,7 @@ def _scanned(start: Recovery) -> LogMoment | None:
     return max(lines, key=lambda moment: moment.number, default=None)
 
 
-def _phases(start: Recovery, bounds: Sequence[_Bound], ended: str, clock: Clock) -> tuple[PhaseTime, ...]:
+def _phases(start: Start, bounds: Sequence[_Bound], ended: str, clock: Clock) -> tuple[PhaseTime, ...]:
     """Return all phases as a clock times them, in their order."""
     began, discovered, _, applied, opened, ready = bounds
     if start.redo.begun:
@@ -167,7 +167,7 @@ def _phases(start: Recovery, bounds: Sequence[_Bound], ended: str, clock: Clock)
     )
 
 
-def _rollback(start: Recovery, ended: str, clock: Clock) -> int | str:
+def _rollback(start: Start, ended: str, clock: Clock) -> int | str:
     if start.hides_notes:
         return NO_NOTES
     done, ready = start.marks.get(Event.UNDO_END), start.marks.get(Event.READY)
@@ -182,7 +182,7 @@ def _rollback(start: Recovery, ended: str, clock: Clock) -> int | str:
 
 
 def _together(times: Sequence[PhaseTime], bounds: Sequence[_Bound], clock: Clock) -> Iterator[str]:
-    """Yield the sum of phases in a row that the log cannot tell apart."""
+    """Yield the sum of consecutive phases that the log does not time one by one."""
     known = [(i, b) for i, b in enumerate(bounds) if isinstance(b, LogMoment) and b.tick(clock)]
     for (i, begin), (j, end) in pairwise(known):
         took = seconds_between(begin, end, clock)
@@ -199,12 +199,12 @@ def _span(begin: _Bound | None, end: _Bound | None, clock: Clock) -> int | str:
 
 
 def seconds_between(begin: LogMoment | None, end: LogMoment | None, clock: Clock) -> float | None:
-    """Return the seconds from one line to another on a clock; None where the log does not tell."""
+    """Return the seconds from one line to another on a clock; None where the clock does not have them."""
     took = _span(begin, end, clock)
     return took / MICROSECONDS if isinstance(took, int) else None
 
 
-def _resolution(start: Recovery, clock: Clock) -> float:
+def _resolution(start: Start, clock: Clock) -> float:
     """Return the resolution of the coarsest stamp among those used, in seconds."""
     steps = [tick.stamp.step for moment in start.marks.values() if (tick := moment.tick(clock))]
     return max(steps, default=MICROSECONDS) / MICROSECONDS
@@ -218,25 +218,25 @@ def datetime_of(moment: LogMoment | None, clock: Clock) -> datetime | None:
     return next((d for c in order if (tick := moment.tick(c)) and (d := tick.stamp.datetime())), None)
 
 
-def _rollback_known(start: Recovery) -> bool:
+def _rollback_known(start: Start) -> bool:
     """Return True if there was something to roll back: transactions that are only cleaned up have no rows to undo."""
     return Event.UNDO_START in start.marks or bool(start.transactions and start.rows != 0)
 
 
-def _rollback_done(start: Recovery) -> bool:
+def _rollback_done(start: Start) -> bool:
     if Event.UNDO_END in start.marks:
         return True
     return Event.READY in start.marks and not _rollback_known(start) and not start.hides_notes
 
 
-def _is_unfinished(start: Recovery) -> bool:
+def _is_unfinished(start: Start) -> bool:
     """Return True if its last line is one of its recovery."""
     if start.outcome is not None:
         return False
     return Event.READY not in start.marks or (_rollback_known(start) and not _rollback_done(start))
 
 
-def _end_lsn(start: Recovery) -> int | None:
+def _end_lsn(start: Start) -> int | None:
     """Return the LSN of the last line of the scan, once a later line shows that it was over; else of the opening."""
     marks, scanned = start.marks, start.redo.scanned
     is_over = start.redo.begun or marks.keys() & {*_LATER, Event.END_OF_LOG}
@@ -245,7 +245,7 @@ def _end_lsn(start: Recovery) -> int | None:
     return start.opened_lsn if _scan_went_on(start) else scanned
 
 
-def _scan_went_on(start: Recovery) -> bool:
+def _scan_went_on(start: Start) -> bool:
     """Return True if the last line of a scan of MySQL or Percona Server was not of its end.
 
     It says how far it is every 80 pieces, and where it ends, but not always (seen with 9.7.4); then it opens with the
@@ -256,7 +256,7 @@ def _scan_went_on(start: Recovery) -> bool:
     return start.opened_lsn - start.redo.scanned >= _PIECE
 
 
-def _ended(start: Recovery, ended: str, why: str) -> str:
+def _ended(start: Start, ended: str, why: str) -> str:
     if start.kind is not StartKind.SERVER:
         return start.outcome or f"{ended}{why}"
     ready, undone = start.marks.get(Event.READY), start.marks.get(Event.UNDO_END)
@@ -271,7 +271,7 @@ def _ended(start: Recovery, ended: str, why: str) -> str:
     return f"{first}{ended} before it was ready{why}"
 
 
-def _names_the_marker(start: Recovery) -> bool:
+def _names_the_marker(start: Start) -> bool:
     """Return True if the "checkpoint LSN" of the log is that of the record that marks the checkpoint in the redo.
 
     MariaDB 10.2 to 10.4 print that one (recv_sys->mlog_checkpoint_lsn): where the log stood when the checkpoint was
@@ -287,7 +287,7 @@ _STUCK = 100
 """Complaints in a row of a stuck server: it has hundreds a second, and recoveries that ended had none."""
 
 
-def _stuck(start: Recovery, complaints: Complaints | None, clock: Clock) -> Iterator[str]:
+def _stuck(start: Start, complaints: Complaints | None, clock: Clock) -> Iterator[str]:
     """Yield that the recovery got no further, and what to do."""
     if complaints is None or complaints.times < _STUCK or start.stage is Stage.READY:
         return
@@ -300,7 +300,7 @@ def _stuck(start: Recovery, complaints: Complaints | None, clock: Clock) -> Iter
     )
 
 
-def _notes(start: Recovery) -> Iterator[str]:
+def _notes(start: Start) -> Iterator[str]:
     if start.newer_than_known:
         yield start.newer_than_known
     if not start.notes:
@@ -323,8 +323,8 @@ def _notes(start: Recovery) -> Iterator[str]:
         yield f"{batches} batches: {turns}"
 
 
-def undecided(start: Recovery, before: str | None) -> UndecidedStart | None:
-    """Return a start of which the log does not tell whether it recovered; None where it does."""
+def undecided(start: Start, before: str | None) -> UndecidedStart | None:
+    """Return a start that may have recovered or not; None where the log shows which."""
     began, ready = start.began, start.marks.get(Event.READY)
     if ready is None or start.proven or (start.notes and not start.head_lost):
         return None
@@ -341,19 +341,19 @@ def undecided(start: Recovery, before: str | None) -> UndecidedStart | None:
     )
 
 
-def _parts(start: Recovery, clock: Clock, phases: Sequence[PhaseTime]) -> tuple[PhasePart, ...]:
-    """Return the parts of its phases that `start` told, in their order, as `clock` times them; `phases`: all of them.
+def _parts(start: Start, clock: Clock, phases: Sequence[PhaseTime]) -> tuple[PhasePart, ...]:
+    """Return the timed parts of a start's phases, in their order; `phases`: all phases, timed by the same clock.
 
-    What is left of a scan that has parts is that of the redo.
+    The rest of a scan with parts is the scan of the redo.
     """
-    told = [
+    timed = [
         PhasePart(phase, part, took)
         for phase, part, begin, end in _spans(start)
         if (took := seconds_between(begin, end, clock)) is not None
     ]
     found: list[PhasePart] = []
     for time in phases:
-        own = [part for part in told if part.phase is time.phase]
+        own = [part for part in timed if part.phase is time.phase]
         rest = None if time.seconds is None else round(time.seconds - sum(part.seconds for part in own), 6)
         # Stamps that are out of order make parts that are longer than their phase, and worth nothing.
         if not own or (rest is not None and rest < 0):
@@ -364,7 +364,7 @@ def _parts(start: Recovery, clock: Clock, phases: Sequence[PhaseTime]) -> tuple[
     return tuple(found)
 
 
-def _spans(start: Recovery) -> Iterator[tuple[Phase, str, LogMoment | None, LogMoment | None]]:
+def _spans(start: Start) -> Iterator[tuple[Phase, str, LogMoment | None, LogMoment | None]]:
     """Yield phase, name, begin and end of each part."""
     marks, discovered, doublewrite = start.marks, start.discovered, start.marks.get(Event.DOUBLEWRITE)
     # To 5.6 the lines of both stand behind the one that shows the crash, and where there is no redo behind all of the

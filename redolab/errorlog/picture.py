@@ -45,7 +45,7 @@ def picture(timeline: Timeline) -> list[str]:
 
 
 def _headline(timeline: Timeline) -> Iterator[str]:
-    """Yield what took longest, in words, and what to do where the log is silent."""
+    """Yield the phase that took longest, and the remedy where the log has no notes."""
     whole, rest = _whole(timeline)
     longest = max((time for time in timeline.phases if time.seconds), key=_seconds, default=None)
     untimed = [time for time in timeline.phases[:-1] if time.seconds is None]
@@ -71,7 +71,7 @@ def _seconds(time: PhaseTime) -> float:
 
 
 def _whole(timeline: Timeline) -> tuple[float, float]:
-    """Return the seconds of a recovery, as far as the log tells, and those of them that are of no timed phase."""
+    """Return the seconds of a recovery as far as the log shows them, and how many belong to no timed phase."""
     timed = sum(map(_seconds, timeline.phases))
     whole = timeline.seconds or timeline.seconds_to_ready or timeline.seconds_at_least or 0.0
     return max(whole, timed), max(whole - timed, 0.0)
@@ -83,7 +83,7 @@ def _of(seconds: float, whole: float) -> str:
 
 
 def _reason(timeline: Timeline, phase: Phase) -> str:
-    """Return what a phase spent its time on, as far as the log tells."""
+    """Return the main work of a phase, as far as the log shows it."""
     parts = [part for part in timeline.parts if part.phase is phase]
     main = max(parts, key=lambda part: part.seconds, default=None)
     if phase is Phase.APPLY and timeline.batches:

@@ -1,4 +1,4 @@
-"""The redo of a recovery: how far it is read and applied, and how long its turns took."""
+"""Redo of a recovery: how far the server has read and applied it, and how long its turns took."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Batch:
     """Time of the last such line."""
 
     def show(self, share: float, at: float) -> None:
-        """Take in a share, unless it is none that is new."""
+        """Take in a share, unless an earlier line had as much."""
         if share > self.share:
             self.share, self.shown_at = share, at
 
@@ -64,7 +64,7 @@ class Redo:
     key: str | None = None
     """Mark of MariaDB's batch that began last, the same in each of its lines; other servers do not count its pages down."""
     unfinished_percent: int | None = None
-    """Percent of the batch at hand in a line that has no end yet: servers up to 8.0.15 end it with the batch."""
+    """Percent of the current batch in a line that has no end yet: servers up to 8.0.15 end the line with the batch."""
     turn: LogMoment | None = None
     """Beginning of the current turn; None while nobody knows."""
     first_batch: LogMoment | None = None
@@ -85,7 +85,7 @@ class Redo:
 
     @property
     def percent(self) -> int | None:
-        """Percent of the batch at hand, where a line says one."""
+        """Percent of the current batch, where a line has one."""
         if self.batch is None or self.batch.shown_at is None:
             return self.unfinished_percent
         return round(_ALL * self.batch.share)
@@ -118,7 +118,7 @@ class Redo:
             self.read(at, Phase.SCAN)
 
     def begin_batch(self, moment: LogMoment, at: float, pages: int | None) -> None:
-        """Begin a batch, or go on with one of which no line says that it is done."""
+        """Begin a batch, or go on with the current one if no line has ended it."""
         self._count_batch(moment, pages)
         if self.batch is None:
             self._apply(at, self.scanned, pages)
@@ -126,12 +126,12 @@ class Redo:
             self.batch.pages = pages
 
     def end_batch(self, moment: LogMoment, at: float) -> None:
-        """End the batch at hand."""
+        """End the current batch."""
         self.end_turn(moment)
         self.complete_batch(at)
 
     def pages_left(self, which: str | None, upto: str | None, pages: int, moment: LogMoment, at: float) -> None:
-        """Take in that a batch of MariaDB begins, or, 15 s later, how much of it is left.
+        """Begin a batch of MariaDB, or, 15 s later, take in how much of it is left.
 
         `which`: "a" batch of many or the "final" one, where the line says it; `upto`: LSN of its redo.
         """
@@ -154,7 +154,7 @@ class Redo:
         batch.show(1 - pages / batch.pages if batch.pages else 1.0, at)
 
     def complete_batch(self, at: float) -> None:
-        """Take in that the batch at hand is done; more redo is read after it, unless all has been."""
+        """Complete the current batch; the server reads more redo after it, unless it has read all."""
         batch = self.batch
         if batch is None:
             return

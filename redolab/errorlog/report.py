@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -20,6 +18,7 @@ from redolab.errorlog.phases import NO_NOTES
 from redolab.errorlog.picture import counted, picture
 from redolab.errorlog.reader import BACKUP_END_LOST
 from redolab.errorlog.summary import BadStarts, StartSummary
+from redolab.errors import FindingsMade, LabError
 from redolab.units import format_duration
 
 _STANDARD_INPUT = "-"
@@ -28,23 +27,17 @@ _ZSTD = b"(\xb5/\xfd"
 _MOST_ENDS = 5
 """Ends of a crash loop that are shown, the most frequent."""
 _REMEDIES = {NO_NOTES: ", log_error_verbosity=3 has them written"}
-_MOST = 20
-"""Starts of which a log does not tell whether they recovered, that are shown: the last of them."""
 
 
 class _Unreadable(Exception):
     """A file cannot be read; nothing else than that, such as a reader of the output that went away."""
 
 
-class Reported(NamedTuple):
-    """Result over all files: each could be read; in one of them the last start did not come to its end."""
+def report_timelines(files: Sequence[Path], as_json: bool) -> int:
+    """Print the recoveries in every file, and errors of files that cannot be read. Return the exit status.
 
-    all_read: bool
-    ends_badly: bool
-
-
-def report_timelines(files: Sequence[Path], as_json: bool) -> Reported:
-    """Print the recoveries in every file. What is wrong with one is said and the next is read."""
+    The status is 3 if the last start in a file did not reach its goal.
+    """
     all_read, ends_badly = True, False
     for path in files:
         log = _Log(path)
@@ -61,7 +54,9 @@ def report_timelines(files: Sequence[Path], as_json: bool) -> Reported:
         except _Unreadable as problem:
             sys.stderr.write(f"redolab: {path} cannot be read ({problem}): give the server's error log\n")
             all_read = False
-    return Reported(all_read, ends_badly)
+    if not all_read:
+        return LabError.exit_status
+    return FindingsMade.exit_status if ends_badly else 0
 
 
 @dataclass(slots=True)
@@ -71,9 +66,6 @@ class _Log:
     path: Path
     summary: StartSummary = field(default_factory=StartSummary)
     content: Unpacked | None = None
-    undecided: int = 0
-    last_undecided: deque[UndecidedStart] = field(default_factory=lambda: deque(maxlen=_MOST))
-    """Starts of which the log does not tell whether they recovered: the last of them."""
 
     def recoveries(self) -> Iterator[tuple[FoundStart, Timeline, BadStarts | None]]:
         """Yield the starts that recovered, each with its recovery, and the bad starts around it if it ended badly."""
@@ -85,9 +77,6 @@ class _Log:
                     row = self.summary.add(start)
                     if start.recovery is not None:
                         yield start, start.recovery, row
-                    elif start.undecided is not None:
-                        self.undecided += 1
-                        self.last_undecided.append(start.undecided)
             self.summary.finish()
         except OSError as error:
             raise _Unreadable(error.strerror or error) from error
@@ -107,7 +96,7 @@ def _write_json(log: _Log) -> None:
         raise
     summary = log.summary
     rest = {
-        "undecided": {"count": log.undecided, "last": list(log.last_undecided)},
+        "undecided": {"count": summary.undecided, "last": list(summary.last_undecided)},
         "starts": {
             "count": summary.starts,
             "clean": summary.clean,
@@ -136,26 +125,26 @@ def _loop_as_json(loop: BadStarts) -> dict[str, object]:
 
 
 def _paragraphs(log: _Log) -> Iterator[str]:
-    """Yield what the log tells, in words and bars."""
+    """Yield the starts and recoveries of a log, in words and bars."""
     found = list(log.recoveries())
     summary = log.summary
     clean = counted(summary.clean, "clean start")
-    if not (found or log.undecided or summary.bad):
+    if not (found or summary.undecided or summary.bad):
         yield "no crash recovery in it" + (f": {clean}" if summary.starts else _why_none(log))
         return
-    told = set[BadStarts]()
+    shown = set[BadStarts]()
     for number, (start, timeline, row) in enumerate(found, 1):
         # Of a loop the first recovery is shown and the last.
         loop = row if row is not None and row.is_loop and row.last is not start else None
-        if loop is not None and loop in told:
+        if loop is not None and loop in shown:
             continue
         yield "\n  ".join((f"recovery {number} of {len(found)}", *picture(timeline)))
         if loop is not None:
-            told.add(loop)
+            shown.add(loop)
             yield _loop(loop)
-    yield from (_loop(untold) for untold in summary.loops if untold not in told)
-    if log.undecided:
-        yield _undecided(log)
+    yield from (_loop(loop) for loop in summary.loops if loop not in shown)
+    if summary.undecided:
+        yield _undecided(summary)
     if summary.crashes:
         died = "the server was ready and died without a word" + (" each time" if summary.crashes > 1 else "")
         yield f"{counted(summary.crashes, 'crash', 'es')}: {died}"
@@ -185,12 +174,11 @@ def _last(start: FoundStart) -> str:
     return f"the last start{source}{which}{'' if is_known else ' is not ready'}: {start.ended}"
 
 
-def _undecided(log: _Log) -> str:
-    these = "1 start" if log.undecided == 1 else f"{log.undecided:,} starts"
-    shown = log.last_undecided
-    last = f" (the last {len(shown)} of them)" if log.undecided > len(shown) else ""
+def _undecided(summary: StartSummary) -> str:
+    shown = summary.last_undecided
+    last = f" (the last {len(shown)} of them)" if summary.undecided > len(shown) else ""
     reasons = dict.fromkeys(f"{each.why}{_REMEDIES.get(each.why, '')}" for each in shown)
-    begin = f"whether {these} recovered, the log cannot tell{last}: {'; '.join(reasons)}"
+    begin = f"whether {counted(summary.undecided, 'start')} recovered, the log cannot tell{last}: {'; '.join(reasons)}"
     return "\n".join((begin, *map(_undecided_line, shown), ""))
 
 
@@ -205,7 +193,7 @@ def _undecided_line(start: UndecidedStart) -> str:
 
 
 def _why_none(log: _Log) -> str:
-    """Return the likely reason, as far as the beginning of a file tells."""
+    """Return the likely reason why a log has no recovery, as far as its beginning shows."""
     beginning = b"" if log.content is None else log.content.beginning
     if not beginning:
         return ": it is empty"

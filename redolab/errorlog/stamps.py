@@ -41,11 +41,11 @@ class Clock(StrEnum):
 
 
 class Stamp(msgspec.Struct, frozen=True, gc=False):
-    """Time as one stamp tells it.
+    """Time in one stamp.
 
     `us`: microseconds since 1970, in UTC when `offset` is known, else in the unnamed local time of the stamp;
-    `offset`: minutes east of UTC, or None; `step`: microseconds between two stamps that the form can tell
-    apart;
+    `offset`: minutes east of UTC, or None; `step`: microseconds between two stamps that differ in this
+    form;
     `dated`: whether the stamp has a year; `of_day`: whether it has no day either, and `us` counts from midnight.
     """
 
@@ -236,7 +236,7 @@ def _from_text(text: str, base: Record, stamp: re.Match[str] | None) -> list[Rec
 def _record(text: str, stamp: re.Match[str] | None, base: Record) -> Record:
     header = _HEADER.match(text)
     thread, label, code, innodb, backup, labelled = header.groups("") if header else ("",) * 6
-    body = _told(text[header.end() :] if header else text)
+    body = _cleaned(text[header.end() :] if header else text)
     server = parse_stamp(stamp[0]) if stamp else None
     # This form of stamp came with MySQL 5.7, a code in the message with 8.0.
     is_utc_form = stamp is not None and "T" in stamp[0]
@@ -257,7 +257,7 @@ def _record(text: str, stamp: re.Match[str] | None, base: Record) -> Record:
     )
 
 
-def _told(text: str) -> str:
+def _cleaned(text: str) -> str:
     """Return a message with one blank where a copy has several, and without the end of a web page's line."""
     text = text.rstrip()
     if text.endswith(">"):
@@ -299,7 +299,7 @@ def _of_mysql(entry: Mapping[str, Any], base: Record) -> Record | None:
         return None
     return replace(
         base,
-        text=_told(message.removeprefix("InnoDB: ")),
+        text=_cleaned(message.removeprefix("InnoDB: ")),
         server=_json_stamp(entry, "time", "ts", 1000),
         error=entry.get("label") == "Error",
         backup=entry.get("subsystem") == "Xtrabackup",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 
 from redolab.errorlog.kinds import End, StartKind
-from redolab.errorlog.timeline import FoundStart
+from redolab.errorlog.timeline import FoundStart, UndecidedStart
 
 _A_LOOP = 3
 """Starts in a row that ended badly, from which on they are a loop."""
+_MOST_UNDECIDED = 20
 _THREAD = re.compile(r"thread (?:0x)?[0-9a-f]{5,}")
 """Thread id in an error, which differs between starts that fail in the same place."""
 
@@ -59,17 +60,23 @@ class StartSummary:
     """Starts of which the log says that there was nothing to recover: it has InnoDB's lines, and none of a recovery."""
     crashes: int = 0
     """Servers that were ready and died without a word, as a kill or a power cut has them."""
+    undecided: int = 0
+    """Starts that may have recovered or not."""
+    last_undecided: deque[UndecidedStart] = field(default_factory=lambda: deque(maxlen=_MOST_UNDECIDED))
     loops: list[BadStarts] = field(default_factory=list)
     last: dict[str | None, FoundStart] = field(default_factory=dict)
     """Server → its last start."""
     _rows: dict[str | None, BadStarts] = field(default_factory=dict)
     _open: set[str | None] = field(default_factory=set)
-    """Servers that were ready, and of whose end there is no word: the next start tells whether it was in order."""
+    """Servers that were ready, and whose end is not in the log: the next start shows whether it was a crash."""
 
     def add(self, start: FoundStart) -> BadStarts | None:
         """Take in the next start; return the row of bad starts that it belongs to."""
         source, is_server = start.source, start.kind is StartKind.SERVER
         self.starts += 1
+        if start.undecided is not None:
+            self.undecided += 1
+            self.last_undecided.append(start.undecided)
         self.clean += is_server and start.reached and start.recovery is None and start.undecided is None
         self.last[source] = start
         if source in self._open:

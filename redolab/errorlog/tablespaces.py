@@ -1,4 +1,4 @@
-"""The files of tables that a server looks at one by one: at its start, and once more after it has recovered.
+"""Tablespace files that a server checks one by one: at its start, and once more after it has recovered.
 
 With many tables on a slow disk that takes longer than the redo (MySQL bugs 71822, 96340). MySQL 8.0 and later count
 them in their log every 10 s (fil0fil.cc, dict0dict.cc); up to 5.6 one line says that it begins.
@@ -14,40 +14,40 @@ class FilesSeen:
     """Progress of a server with its files at one time."""
 
     validates: bool
-    """True after the recovery, when the server checks that all are there."""
+    """True after the recovery, when the server validates that all are there."""
     done: int | None
     of: int | None
     """Total number of files; None where the log does not count them."""
     rate: float | None
-    """Files a second; None until it can be told."""
+    """Files a second; None until it is known."""
     left: float | None
     """Seconds for the rest, at that rate."""
 
 
 @dataclass(slots=True)
 class TablespaceFiles:
-    """Files looked at so far, while a server looks at them; times in seconds of the clock on which lines arrive."""
+    """Files checked so far, while a server checks them; times in seconds of the clock on which lines arrive."""
 
     _validates: bool = False
     _of: int | None = None
     _by_thread: dict[str, int] = field(default_factory=dict)
     _first: tuple[float, int] | None = None
-    """Time and number of files when a line first told how many; None while it looks at none."""
+    """Time and number of files of the first line that counts them; None while the server checks none."""
     _last: float = 0.0
     """Time of the last such line."""
 
     def begin(self, at: float, of: int | None = None) -> None:
-        """Begin to look at so many files."""
+        """Begin to check `of` files."""
         self.end()
         self._first, self._of = (at, 0), of
 
     def end(self) -> None:
-        """End it: all have been looked at."""
+        """End the check: all files are done."""
         if self._first is not None:
             self._validates, self._of, self._by_thread, self._first = False, None, {}, None
 
     def checked(self, thread: str, done: int, at: float) -> None:
-        """Take in the files that one thread has looked at."""
+        """Take in the files that one thread has checked."""
         if self._first is not None:
             self._by_thread[thread], self._last = done, at
 
@@ -59,7 +59,7 @@ class TablespaceFiles:
         self._of, self._by_thread, self._last = of, {"": done}, at
 
     def seen(self, now: float) -> FilesSeen | None:
-        """Return the progress; None where the server looks at no files."""
+        """Return the progress; None while the server checks no files."""
         if self._first is None:
             return None
         if self._of is None:

@@ -1,4 +1,4 @@
-"""Starts as a log tells of them: the timelines of those that recovered, and the ends of all."""
+"""Starts in a log: the timelines of those that recovered, and the ends of all."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     """A recovery.
 
     `source`: the server as the collector of the log names it, None where it does not. `family` and `version` are None
-    where the log does not tell.
+    where the log does not name them.
 
     `start`, `ready`, `end`: times of the server's first line, of ready, and of the end of the rollback too, as
     stamped in the log, with the offset where the stamps have one. `clock`: source of all seconds; `resolution`: its
@@ -96,7 +96,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
         return next(time for time in self.phases if time.phase is phase)
 
     def seconds_of(self, part: str) -> float | None:
-        """Return the seconds of a part of a phase, by its name; None if the log does not tell them."""
+        """Return the seconds of a part of a phase, by its name; None if the log does not have them."""
         return next((each.seconds for each in self.parts if each.part == part), None)
 
 
@@ -107,10 +107,10 @@ def as_json(timeline: Timeline) -> bytes:
 
 
 class UndecidedStart(msgspec.Struct, frozen=True):
-    """Start of which the log cannot tell whether it recovered: InnoDB's lines are lost, and nothing else is proof.
+    """Start that may have recovered or not: InnoDB's lines are lost, and nothing else is proof.
 
     `innodb_seconds`: of InnoDB's own start, recovery included, where the log has its lines; `before`: how the server
-    before it in the log ended, None where the log has nothing of it; `why`: the reason why the log cannot tell.
+    before it in the log ended, None where the log has nothing of it; `why`: the reason why the log does not show it.
     """
 
     start: datetime | None
@@ -128,7 +128,7 @@ class FoundStart(msgspec.Struct, gc=False):
     time of its first and its last line, as stamped. `reached`: True if it reached its goal: the server took
     connections, or a backup is prepared. `end`: reason why no more lines of it follow, as for a server; `ended`: the
     same in words, with the error if that is the reason. `recovery`: its timeline, if the log proves that it recovered;
-    `undecided`: if the log cannot tell.
+    `undecided`: if the log does not show whether it did.
     """
 
     number: int

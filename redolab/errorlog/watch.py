@@ -1,4 +1,4 @@
-"""Progress of a recovery that is running, for whoever watches it: how far it is, and since when it shows none."""
+"""Progress of a running recovery: the phase it has reached, and the time since its last sign of progress."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from redolab.errorlog.kinds import Event, Phase
 from redolab.errorlog.reader import Writer
 from redolab.errorlog.stamps import records
-from redolab.errorlog.table import told_by
+from redolab.errorlog.table import meaning_of
 from redolab.lines import Line
 
 STUCK_AFTER = 60.0
@@ -28,37 +28,34 @@ _PERCENT = re.compile(r"(\d{1,3})\s?%")
 def progress_in(line: str) -> str | None:
     """Return the message of a line that shows progress; None for one that a stuck server can repeat."""
     for record in records(line):
-        told = told_by(record.text)
-        if told is not None and told.row.event is Event.NO_FREE_BLOCK:
+        meaning = meaning_of(record.text)
+        if meaning is not None and meaning.row.event is Event.NO_FREE_BLOCK:
             continue
-        if told is not None or _SHOWS_PROGRESS.search(record.text):
+        if meaning is not None or _SHOWS_PROGRESS.search(record.text):
             return record.text
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryProgress:
-    """Phase that a recovery has come to, and the percent of it, where the log tells one."""
+    """Phase that a recovery has reached, and the percent of it, where the log has one."""
 
     phase: Phase = Phase.DISCOVER
     percent: int | None = None
 
-    def __str__(self) -> str:
-        return str(self.phase) if self.percent is None else f"{self.percent} % of {self.phase}"
 
-
-def standing(lines: Iterable[Line]) -> RecoveryProgress:
-    """Return how far the recovery has come of which these lines tell."""
-    writer, stands = Writer(), RecoveryProgress()
+def recovery_progress(lines: Iterable[Line]) -> RecoveryProgress:
+    """Return the progress of the recovery that wrote these lines."""
+    writer, progress = Writer(), RecoveryProgress()
     for number, line in enumerate(lines):
         for record in records(line.text):
             writer.take(record, number, line.arrival)
-            phase = stands.phase if writer.start is None else writer.start.redo.phase
-            if phase is not stands.phase:
-                stands = RecoveryProgress(phase)
+            phase = progress.phase if writer.start is None else writer.start.redo.phase
+            if phase is not progress.phase:
+                progress = RecoveryProgress(phase)
             elif (percent := _PERCENT.search(record.text)) is not None:
-                stands = RecoveryProgress(phase, int(percent[1]))
-    return stands
+                progress = RecoveryProgress(phase, int(percent[1]))
+    return progress
 
 
 class Watch:
@@ -72,16 +69,16 @@ class Watch:
         """Time of the last progress."""
         self.longest = 0.0
         """Longest time without progress that came to an end."""
-        self._said: set[str] = set()
+        self._progress: set[str] = set()
         self._read = 0
         self._written = 0
 
     def hear(self, at: float, texts: Iterable[str]) -> None:
         """Take in lines of the log: one is progress if it shows some and has not stood there before."""
         for text in texts:
-            said = progress_in(text)
-            if said is not None and said not in self._said:
-                self._said.add(said)
+            progress = progress_in(text)
+            if progress is not None and progress not in self._progress:
+                self._progress.add(progress)
                 self._advance(at)
 
     def see(self, at: float, read_bytes: int, written_bytes: int) -> bool:

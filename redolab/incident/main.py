@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from redolab.errors import FindingsMade, Interrupted, LabError, said
+from redolab.errors import Interrupted, LabError, said
 
 RECOVERIES = "recoveries.json.xz"
 COMMIT = "COMMIT"
@@ -104,11 +104,7 @@ def _timeline(arguments: Sequence[str]) -> None:
     from redolab.errorlog.report import report_timelines
 
     given = timeline_options().parse_intermixed_args(arguments)
-    reported = report_timelines(given.files, given.json)
-    if not reported.all_read:
-        sys.exit(1)
-    if reported.ends_badly:
-        sys.exit(FindingsMade.exit_status)
+    sys.exit(report_timelines(given.files, given.json))
 
 
 def _version() -> str:

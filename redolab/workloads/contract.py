@@ -5,30 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
 from redolab.lab import Lab
-from redolab.machine.processes import Process
+from redolab.machine import processes
+from redolab.machine.processes import Command, Process
 from redolab.machine.tools import Tools
 from redolab.servers.instance import Instance
 from redolab.workloads.data import Clients, TableCheck, WorkloadMoment
+from redolab.workloads.reporting import ReportingRun
 
 Follow: TypeAlias = Callable[[float, float, str], None]
-"""Function that is told a progress: amount done, total amount, and a few words."""
+"""Function to which progress is reported: amount done, total amount, and a few words."""
 
 
-class RunningWorkload(Protocol):
-    """A workload that writes to an instance."""
-
-    def moments(self) -> Sequence[WorkloadMoment]:
-        """Return the clients' reports since the last call, in order."""
-
-    def check_running(self) -> None:
-        """Raise `WorkloadFailed` if the workload has ended although it should run."""
+RunningWorkload: TypeAlias = ReportingRun[WorkloadMoment]
+"""A workload that writes to an instance."""
 
 
 class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
@@ -37,25 +33,14 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     about: str
     """Effect of the workload, in one line."""
 
-    @property
-    def network(self) -> bool:
-        """Return True if clients know TCP only: they and the server share a network namespace of their own."""
-        return False
-
-    @property
-    def thinks(self) -> bool:
-        """Return True if clients can have think time."""
-        return False
-
-    @property
-    def bytes_per_warehouse(self) -> int | None:
-        """Return the bytes on disk of one warehouse of TPC-C; None for other workloads."""
-        return None
-
-    @property
-    def caveats(self) -> Sequence[str]:
-        """Return sentences that must accompany the workload's figures wherever they are shown."""
-        return ()
+    network: ClassVar[bool] = False
+    """True if clients know TCP only: they and the server share a network namespace of their own."""
+    thinks: ClassVar[bool] = False
+    """True if clients can have think time."""
+    bytes_per_warehouse: ClassVar[int | None] = None
+    """Bytes on disk of one warehouse of TPC-C; None for other workloads."""
+    caveats: ClassVar[Sequence[str]] = ()
+    """Sentences that must accompany the workload's figures wherever they are shown."""
 
     def content(self) -> str:
         """Return everything of the project's that decides the load: workloads of equal content are the same."""
@@ -78,8 +63,8 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         return ()
 
     def load(self, tools: Tools, instance: Instance, data: Any, output: Path) -> Process:
-        """Start loading the data into the instance; the caller waits for its end."""
-        raise NotImplementedError
+        """Start loading the data into the instance; the caller waits for its end. By default `schema` has it all."""
+        return processes.start(Command(["true"]), output)
 
     def run(
         self, tools: Tools, instance: Instance, data: Any, clients: Clients, output: Path

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from pymysql.connections import Connection
@@ -13,15 +12,14 @@ from pymysql.cursors import Cursor
 from typing_extensions import override
 
 from redolab.lab import Lab
-from redolab.machine import files, processes
-from redolab.machine.processes import Command, Process
+from redolab.machine import files
 from redolab.machine.tools import Tools
 from redolab.servers.instance import Instance
 from redolab.workloads.contract import Follow, RunningWorkload, Workload, check_pages, check_value
 from redolab.workloads.data import DATABASE, Clients, Defines, LedgerTables, Rows, TableCheck
-from redolab.workloads.reporting import ReportingRun
+from redolab.workloads.reporting import running
 from redolab.workloads.source_code import code_alone
-from redolab.workloads.sysbench import SCRIPTS, connection_arguments, moment_of
+from redolab.workloads.sysbench import SCRIPTS, moment_of, sysbench_command
 
 ENTRIES, ACCOUNTS, DEFINED = "ledger_entries", "ledger_accounts", "ledger_defined"
 INSERTED = re.compile(rf"INSERT INTO {ENTRIES} VALUES \((\d+), (\d+), 1,")
@@ -67,43 +65,31 @@ class LedgerWorkload(Workload, frozen=True, kw_only=True, tag="ledger"):
 
     @override
     def schema(self, data: LedgerTables) -> Sequence[str]:
-        """Return the statements that make and fill the tables; `load` has nothing left to do."""
+        """Return the statements that make and fill the tables."""
         values = ", ".join(f"({number}, {data.balance})" for number in range(1, data.accounts + 1))
         created = [each.format(entries=ENTRIES, accounts=ACCOUNTS, options=self.options) for each in _CREATE]
         return (*created, f"INSERT INTO {ACCOUNTS} VALUES {values}")
 
     @override
-    def load(self, tools: Tools, instance: Instance, data: LedgerTables, output: Path) -> Process:
-        return processes.start(Command(["true"]), output)
-
-    @contextmanager
-    @override
     def run(
         self, tools: Tools, instance: Instance, data: LedgerTables, clients: Clients, output: Path
-    ) -> Iterator[RunningWorkload]:
+    ) -> AbstractContextManager[RunningWorkload]:
         """Start the clients; their notes go into a folder beside `output`."""
-        sysbench = tools.get("sysbench")
         notes = output.with_name(NOTES)
         files.make_folder(notes)
-        arguments = [
+        command = sysbench_command(
+            tools,
+            instance.folder,
+            _SCRIPT,
             # One more: the reader; and who defines tables.
-            *connection_arguments(
-                sysbench,
-                SCRIPTS / _SCRIPT,
-                clients.connections + 1 + (self.defines is not Defines.NOTHING),
-            ),
+            clients.connections + 1 + (self.defines is not Defines.NOTHING),
             *(f"--notes={notes}", f"--parts={PARTS}", f"--accounts={data.accounts}"),
             f"--defines={self.defines}",
             f"--xa={'on' if self.xa else 'off'}",
             f"--between={';'.join(self.between)}",
             *("--time=0", "--events=0", f"--report-interval={max(1, round(clients.report_every))}", "run"),
-        ]
-        command = Command(arguments, folder=instance.folder, environment=sysbench.environment)
-        process = processes.start(command, output)
-        try:
-            yield ReportingRun("sysbench", process, moment_of)
-        finally:
-            process.stop(signal.SIGKILL)
+        )
+        return running("sysbench", command, output, moment_of)
 
     @override
     def verify(self, connection: Connection, data: LedgerTables, turn: int, follow: Follow) -> list[TableCheck]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from redolab.clock import now
-from redolab.errors import WorkloadFailed
-from redolab.machine import files, processes
-from redolab.machine.processes import Command, Process
+from redolab.machine import files
 from redolab.machine.tools import Tools
 from redolab.workloads.data import DATABASE
-from redolab.workloads.sysbench import SCRIPTS, connection_arguments
+from redolab.workloads.reporting import ReportingRun, running
+from redolab.workloads.sysbench import sysbench_command
 
 ROWS = 10_000
 WHOLE = r"\ASELECT /\* redolab (\d+) of (\d+) \*/ c FROM numbered WHERE id=\d+ /\* (\d+) \*/\z"
@@ -29,7 +27,6 @@ _NOTES = "numbered-notes"
 _BATCH = 1000
 _REPORT = re.compile(r"\[ (\d+)s \] .*?qps: ([\d.]+) .*?lat \(ms,100%\): ([\d.]+)")
 _LONGER = 60.0
-_LAST_LINES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,42 +61,34 @@ def statements_before() -> Iterator[str]:
 class NumberedLoad:
     """Load of numbered statements in progress."""
 
-    def __init__(self, process: Process, notes: Path, clients: int) -> None:
-        self._process = process
-        self._notes = notes
+    def __init__(self, clients: ReportingRun[Second], notes: Path, connections: int) -> None:
         self._clients = clients
-        self._said: list[str] = []
+        self._notes = notes
+        self._connections = connections
         self.seconds: list[Second] = []
         """Reports of all seconds so far."""
-
-    def look(self, seconds: float) -> None:
-        """Read sysbench's output for `seconds`. Raises `WorkloadFailed` if it has ended with an error."""
-        for line in self._process.lines(now().monotonic + seconds):
-            found = second_of(line.text)
-            if found is None:
-                self._said = [*self._said[1 - _LAST_LINES :], line.text]
-            else:
-                self.seconds.append(found)
-        if (status := self._process.wait(0)) not in (None, 0):
-            raise WorkloadFailed(f"sysbench ended with status {status}", "its last lines are below", self._said)
 
     def wait_for(self, second: int, seconds: float) -> None:
         """Read until that second was reported. Raises `WorkloadFailed` if it was not within `seconds`."""
         deadline = now().monotonic + seconds
         while not self.seconds or self.seconds[-1].number < second:
-            self.look(0.02)
-            if now().monotonic > deadline or self._process.wait(0) is not None:
-                raise WorkloadFailed(
-                    f"sysbench did not report its second {second}", "its last lines are below", self._said
-                )
+            self._read(0.02)
+            if now().monotonic > deadline or self._clients.process.wait(0) is not None:
+                raise self._clients.failure(f"did not report its second {second}")
 
     def wait_end(self) -> Sequence[Sent]:
         """Wait until the load has ended. Return the statements that each client has sent. Raises `WorkloadFailed`."""
-        status = self._process.wait(_LONGER)
-        self.look(0.1)
+        status = self._clients.process.wait(_LONGER)
+        self._read(0.1)
         if status is None:
-            raise WorkloadFailed(f"sysbench did not end within {_LONGER:.0f} s", "its last lines are below", self._said)
-        return [_read(self._notes / str(client)) for client in range(self._clients)]
+            raise self._clients.failure(f"did not end within {_LONGER:.0f} s")
+        return [_sent(self._notes / str(client)) for client in range(self._connections)]
+
+    def _read(self, seconds: float) -> None:
+        """Read sysbench's output for `seconds`. Raises `WorkloadFailed` if it has ended with an error."""
+        self.seconds += self._clients.moments(seconds)
+        if (status := self._clients.process.wait(0)) not in (None, 0):
+            raise self._clients.failure(f"ended with status {status}")
 
 
 @contextmanager
@@ -110,20 +99,20 @@ def numbered_load(
 
     `instance`: the folder of the instance. Raises `WorkloadFailed`, also if the server cannot keep up with the rate.
     """
-    sysbench, notes = tools.get("sysbench"), output.parent / _NOTES
+    notes = output.parent / _NOTES
     files.remove(notes)
     files.make_folder(notes)
-    arguments = [
-        *connection_arguments(sysbench, SCRIPTS / "numbered_selects.lua", clients),
+    command = sysbench_command(
+        tools,
+        instance,
+        "numbered_selects.lua",
+        clients,
         *(f"--notes={notes}", f"--rows={ROWS}", f"--rate={rate or 0}", "--db-ps-mode=disable"),
         *(f"--time={seconds}", "--events=0", "--report-interval=1", "--percentile=100", "run"),
-    ]
+    )
     try:
-        process = processes.start(Command(arguments, folder=instance, environment=sysbench.environment), output)
-        try:
-            yield NumberedLoad(process, notes, clients)
-        finally:
-            process.stop(signal.SIGKILL)
+        with running("sysbench", command, output, lambda line, _: second_of(line)) as run:
+            yield NumberedLoad(run, notes, clients)
     finally:
         files.remove(notes)
 
@@ -134,6 +123,6 @@ def second_of(line: str) -> Second | None:
     return None if found is None else Second(int(found[1]), float(found[2]), float(found[3]))
 
 
-def _read(notes: Path) -> Sent:
+def _sent(notes: Path) -> Sent:
     table = np.loadtxt(notes, dtype=np.int64, ndmin=2)
     return Sent(table[:, 0], table[:, 1]) if table.size else Sent(np.zeros(0, np.int64), np.zeros(0, np.int64))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,18 +10,17 @@ from pathlib import Path
 
 from redolab.clock import now
 from redolab.errors import WorkloadFailed
-from redolab.machine import files, processes
-from redolab.machine.processes import Command, Process
+from redolab.machine import files
 from redolab.machine.tools import Tools
 from redolab.workloads.data import DATABASE
-from redolab.workloads.sysbench import SCRIPTS, connection_arguments
+from redolab.workloads.reporting import ReportingRun, no_report, running
+from redolab.workloads.sysbench import sysbench_command
 
 _TABLE = f"{DATABASE}.paced"
 _ROWS = 100
 """Rows of each client."""
 _MICROSECONDS = 1e6
 _LOOK_EVERY = 0.05
-_LAST_LINES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +49,14 @@ def paced_tables(clients: int) -> Sequence[str]:
 class PacedRun:
     """Load of paced updates in progress."""
 
-    def __init__(self, process: Process, notes: Path, clients: int) -> None:
-        self._process = process
-        self._notes = notes
+    def __init__(self, clients: ReportingRun[str], notes: Path, connections: int) -> None:
         self._clients = clients
+        self._notes = notes
+        self._connections = connections
 
     def statements(self) -> list[PacedStatement]:
         """Return the statements acknowledged so far, in the order of their acknowledgements."""
-        found = [each for number in range(self._clients) for each in self._of(number)]
+        found = [each for number in range(self._connections) for each in self._of(number)]
         return sorted(found, key=lambda each: each.done)
 
     def wait(self, until: float, look: Callable[[], None]) -> None:
@@ -77,7 +75,7 @@ class PacedRun:
         Raises `WorkloadFailed` if the clients end, or if the acknowledgements take longer than the limit.
         """
         deadline = now().monotonic + seconds
-        while not all(self._has_answered(number, due) for number in range(self._clients)):
+        while not all(self._has_answered(number, due) for number in range(self._connections)):
             if now().monotonic > deadline:
                 raise WorkloadFailed(
                     f"the clients are behind by more than {seconds:.0f} s",
@@ -87,12 +85,7 @@ class PacedRun:
 
     def check_running(self) -> None:
         """Raise `WorkloadFailed` if the clients have ended."""
-        status = self._process.wait(0)
-        if status is not None:
-            said = [line.text for line in self._process.lines(now().monotonic)]
-            raise WorkloadFailed(
-                f"sysbench ended by itself with status {status}", "its last lines are below", said[-_LAST_LINES:]
-            )
+        self._clients.check_running()
 
     def _has_answered(self, number: int, due: float) -> bool:
         noted = self._of(number)
@@ -112,18 +105,17 @@ def paced_updates(tools: Tools, instance: Path, folder: Path, *, clients: int, r
 
     The clients note acknowledged updates in `folder`, which must not be on the storage under test.
     """
-    sysbench, notes = tools.get("sysbench"), folder / "notes"
+    notes = folder / "notes"
     files.make_folder(notes)
     for name in files.names(notes):
         files.remove(notes / name)
-    arguments = [
-        *connection_arguments(sysbench, SCRIPTS / "paced_updates.lua", clients),
+    command = sysbench_command(
+        tools,
+        instance,
+        "paced_updates.lua",
+        clients,
         *(f"--notes={notes}", f"--rows={_ROWS}", f"--interval-us={round(clients / rate * _MICROSECONDS)}"),
         *("--time=0", "--events=0", "run"),
-    ]
-    command = Command(arguments, folder=instance, environment=sysbench.environment)
-    process = processes.start(command, folder / "clients.log")
-    try:
-        yield PacedRun(process, notes, clients)
-    finally:
-        process.stop(signal.SIGKILL)
+    )
+    with running("sysbench", command, folder / "clients.log", no_report) as run:
+        yield PacedRun(run, notes, clients)

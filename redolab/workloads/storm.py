@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -12,14 +12,14 @@ from pymysql.connections import Connection
 from typing_extensions import override
 
 from redolab.lab import Lab
-from redolab.machine import processes
-from redolab.machine.processes import Command, Process
+from redolab.machine.processes import Command
 from redolab.machine.tools import Tools
 from redolab.servers.instance import Instance, NetworkAddress
 from redolab.workloads.contract import Follow, RunningWorkload, Workload, check_pages, check_value
 from redolab.workloads.data import DATABASE, Clients, StormTables, TableCheck, WorkloadMoment
-from redolab.workloads.reporting import ReportingRun
-from redolab.workloads.tpcc.building import build_go_tpc, built_storm, storm_content
+from redolab.workloads.reporting import running
+from redolab.workloads.source_code import code_alone
+from redolab.workloads.tpcc.building import STORM, build_go_tpc, built
 
 _TABLE = f"{DATABASE}.visits"
 _EVERYWHERE = "127.0.%"
@@ -28,23 +28,16 @@ _EVERYWHERE = "127.0.%"
 class StormWorkload(Workload, frozen=True, kw_only=True, tag="storm"):
     """A program of the lab's own (`provision/go-tpc/storm.go`)."""
 
-    @property
-    @override
-    def network(self) -> bool:
-        """Names are looked up of TCP addresses only."""
-        return True
-
-    @property
-    @override
-    def caveats(self) -> Sequence[str]:
-        return (
-            "storm: every name is looked up in the server's own /etc/hosts, which takes no time; a name server that does not answer "
-            "makes each new connection wait for it (docs/throughput.md).",
-        )
+    # The server looks up names of TCP addresses only.
+    network = True
+    caveats = (
+        "storm: every name is looked up in the server's own /etc/hosts, which takes no time; a name server that does not answer "
+        "makes each new connection wait for it (docs/throughput.md).",
+    )
 
     @override
     def content(self) -> str:
-        return storm_content()
+        return code_alone(STORM)
 
     @override
     def require(self, lab: Lab) -> None:
@@ -57,7 +50,7 @@ class StormWorkload(Workload, frozen=True, kw_only=True, tag="storm"):
 
     @override
     def schema(self, data: StormTables) -> Sequence[str]:
-        """Return the statements that make and fill the small table; `load` inserts nothing."""
+        """Return the statements that make and fill the small table."""
         values = ", ".join(f"({number}, 0)" for number in range(1, data.rows + 1))
         return (
             f"CREATE TABLE {_TABLE} (id INT NOT NULL PRIMARY KEY, visits INT NOT NULL) ENGINE=InnoDB",
@@ -71,27 +64,18 @@ class StormWorkload(Workload, frozen=True, kw_only=True, tag="storm"):
         return (f"CREATE USER {user}", f"GRANT SELECT, UPDATE ON {DATABASE}.* TO {user}")
 
     @override
-    def load(self, tools: Tools, instance: Instance, data: StormTables, output: Path) -> Process:
-        """Start a command that does nothing: `finish` has made the data."""
-        return processes.start(Command(["true"]), output)
-
-    @contextmanager
-    @override
     def run(
         self, tools: Tools, instance: Instance, data: StormTables, clients: Clients, output: Path
-    ) -> Iterator[RunningWorkload]:
+    ) -> AbstractContextManager[RunningWorkload]:
         """Start the clients. A refused connection is counted, and tried again after 10 ms."""
         address = NetworkAddress()
         arguments = [
-            *(str(built_storm(tools)), f"-address={address.host}:{address.port}", f"-user={address.user}"),
+            *(str(built(tools, "storm")), f"-address={address.host}:{address.port}", f"-user={address.user}"),
             *(f"-database={DATABASE}", f"-clients={min(clients.connections, data.rows)}"),
             f"-every={clients.report_every}s",
         ]
-        process = processes.start(instance.in_its_network(Command(arguments)), output)
-        try:
-            yield ReportingRun("storm", process, StormReports(clients.report_every).moment)
-        finally:
-            process.stop(signal.SIGKILL)
+        command = instance.in_its_network(Command(arguments))
+        return running("storm", command, output, partial(_moment_of, clients.report_every))
 
     @override
     def verify(self, connection: Connection, data: StormTables, turn: int, follow: Follow) -> list[TableCheck]:
@@ -109,21 +93,15 @@ class _Report(msgspec.Struct):
     failure: str = ""
 
 
-class StormReports:
-    """Parser of the program's reports, one a line, at fixed intervals."""
-
-    def __init__(self, interval: float) -> None:
-        self._interval = interval
-
-    def moment(self, text: str, arrival: float) -> WorkloadMoment | None:
-        """Return the report in a line, for the interval before its arrival; None if the line has none."""
-        try:
-            report = msgspec.json.decode(text, type=_Report)
-        except msgspec.MsgspecError:
-            return None
-        return WorkloadMoment(
-            monotonic=arrival,
-            commits_per_second=report.commits / self._interval,
-            errors_per_second=report.failed / self._interval,
-            latency_95_ms=report.latency_95_ms if report.commits else None,
-        )
+def _moment_of(interval: float, text: str, arrival: float) -> WorkloadMoment | None:
+    """Return the report in a line, for the interval before its arrival; None if the line has none."""
+    try:
+        report = msgspec.json.decode(text, type=_Report)
+    except msgspec.MsgspecError:
+        return None
+    return WorkloadMoment(
+        monotonic=arrival,
+        commits_per_second=report.commits / interval,
+        errors_per_second=report.failed / interval,
+        latency_95_ms=report.latency_95_ms if report.commits else None,
+    )

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from pymysql.connections import Connection
@@ -14,16 +12,18 @@ from typing_extensions import override
 from redolab.lab import Lab
 from redolab.machine import processes
 from redolab.machine.processes import Command, Process
-from redolab.machine.tools import Tool, Tools
+from redolab.machine.tools import Tools
 from redolab.project import PROJECT
 from redolab.servers.dialects import SOCKET
-from redolab.servers.instance import Instance, NetworkAddress
+from redolab.servers.instance import Instance
 from redolab.workloads.contract import Follow, RunningWorkload, Workload, check_pages, check_value
 from redolab.workloads.data import BYTES_PER_ROW, DATABASE, Clients, SysbenchTables, TableCheck, WorkloadMoment
-from redolab.workloads.reporting import ReportingRun
+from redolab.workloads.reporting import running
 from redolab.workloads.source_code import code_alone
 
 SCRIPTS = PROJECT.provision / "workloads"
+_OURS = ".lua"
+"""Suffix of the scripts of the project; those of sysbench are named without one."""
 _REPORT = re.compile(r"tps: (?P<tps>[\d.]+).*?lat \(ms,95%\): (?P<latency>[\d.]+) err/s: (?P<errors>[\d.]+)")
 _LOAD_THREADS = 4
 # Errors of a write that meets another, or a long-held lock; the client goes on with its next write.
@@ -42,7 +42,7 @@ class SysbenchWorkload(Workload, frozen=True, kw_only=True, tag="sysbench"):
 
     @override
     def content(self) -> str:
-        script = code_alone(SCRIPTS / self.script) if self.script.endswith(".lua") else self.script
+        script = code_alone(SCRIPTS / self.script) if self.script.endswith(_OURS) else self.script
         return " ".join([script, *self.options])
 
     @override
@@ -56,36 +56,29 @@ class SysbenchWorkload(Workload, frozen=True, kw_only=True, tag="sysbench"):
     @override
     def load(self, tools: Tools, instance: Instance, data: SysbenchTables, output: Path) -> Process:
         """Fill the tables, each by one thread."""
-        sysbench = tools.get("sysbench")
-        script = _script_of_its_own(sysbench, "oltp_write_only")
-        arguments = [*connection_arguments(sysbench, script, _LOAD_THREADS), *_table_arguments(data), "prepare"]
-        return processes.start(Command(arguments, folder=instance.folder, environment=sysbench.environment), output)
+        command = sysbench_command(
+            tools, instance.folder, "oltp_write_only", _LOAD_THREADS, *_table_arguments(data), "prepare"
+        )
+        return processes.start(command, output)
 
-    @contextmanager
     @override
     def run(
         self, tools: Tools, instance: Instance, data: SysbenchTables, clients: Clients, output: Path
-    ) -> Iterator[RunningWorkload]:
-        sysbench = tools.get("sysbench")
-        ours = self.script.endswith(".lua")
-        script = SCRIPTS / self.script if ours else _script_of_its_own(sysbench, self.script)
-        arguments = [
-            *connection_arguments(sysbench, script, clients.connections),
+    ) -> AbstractContextManager[RunningWorkload]:
+        command = sysbench_command(
+            tools,
+            instance.folder,
+            self.script,
+            clients.connections,
             *_table_arguments(data),
-            *(
-                "--time=0",
-                "--events=0",
-                f"--report-interval={max(1, round(clients.report_every))}",
-                f"--mysql-ignore-errors={_LOCK_CONFLICTS}",
-                *self.options,
-                "run",
-            ),
-        ]
-        process = processes.start(Command(arguments, folder=instance.folder, environment=sysbench.environment), output)
-        try:
-            yield ReportingRun("sysbench", process, moment_of)
-        finally:
-            process.stop(signal.SIGKILL)
+            "--time=0",
+            "--events=0",
+            f"--report-interval={max(1, round(clients.report_every))}",
+            f"--mysql-ignore-errors={_LOCK_CONFLICTS}",
+            *self.options,
+            "run",
+        )
+        return running("sysbench", command, output, moment_of)
 
     @override
     def verify(self, connection: Connection, data: SysbenchTables, turn: int, follow: Follow) -> list[TableCheck]:
@@ -118,23 +111,21 @@ def moment_of(text: str, arrival: float) -> WorkloadMoment | None:
     )
 
 
-def connection_arguments(
-    sysbench: Tool, script: Path, threads: int, address: NetworkAddress | None = None
-) -> list[str]:
-    """Return the beginning of a command line: `threads` clients run `script` on the instance in their folder.
+def sysbench_command(tools: Tools, instance: Path, script: str, threads: int, *options: str) -> Command:
+    """Return the command by which `threads` clients run a script on the instance in that folder.
 
-    With `address`, they connect over TCP in the network of the instance.
+    `script`: the name of a file of the project's, or of a script of sysbench's own.
     """
-    # Relative to the instance's folder, in which sysbench runs: a socket's address may have 107 bytes only.
-    way = [f"--mysql-socket={SOCKET}", "--mysql-user=root"]
-    if address is not None:
-        way = [f"--mysql-host={address.host}", f"--mysql-port={address.port}", f"--mysql-user={address.user}"]
-    return [str(sysbench.program), str(script), *way, f"--mysql-db={DATABASE}", f"--threads={threads}"]
-
-
-def _script_of_its_own(sysbench: Tool, name: str) -> Path:
+    sysbench = tools.get("sysbench")
     # bin/sysbench and share/sysbench stand side by side, wherever the package was unpacked.
-    return sysbench.program.parent.parent / "share/sysbench" / f"{name}.lua"
+    own = sysbench.program.parent.parent / "share/sysbench" / f"{script}.lua"
+    arguments = [
+        *(str(sysbench.program), str(SCRIPTS / script if script.endswith(_OURS) else own)),
+        # Relative to the instance's folder, in which sysbench runs: a socket's address may have 107 bytes only.
+        *(f"--mysql-socket={SOCKET}", "--mysql-user=root", f"--mysql-db={DATABASE}", f"--threads={threads}"),
+        *options,
+    ]
+    return Command(arguments, folder=instance, environment=sysbench.environment)
 
 
 def _table_arguments(data: SysbenchTables) -> list[str]:

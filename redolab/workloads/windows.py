@@ -5,27 +5,19 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from redolab.errors import WorkloadFailed
 
+if TYPE_CHECKING:
+    from redolab.workloads.numbered import Second
+    from redolab.workloads.paced import PacedStatement
+
 _LONG = 0.1
 _SLOW = 0.5
 """Share of the usual throughput: a second with less is slow."""
-
-
-class Acknowledged(Protocol):
-    """A statement; seconds of the monotonic clock."""
-
-    @property
-    def due(self) -> float:
-        """Time at which it was to be sent."""
-
-    @property
-    def done(self) -> float:
-        """Time at which it was acknowledged."""
 
 
 class CommitWindow(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,17 +36,16 @@ class CommitWindow(msgspec.Struct, frozen=True, kw_only=True):
 
     def slow_seconds(self, usual: CommitWindow) -> int:
         """Return the number of whole seconds with less than half of the commits of a usual second."""
-        ordered = sorted(usual.commits)
-        half = _SLOW * ordered[len(ordered) // 2] if ordered else 0.0
+        half = _SLOW * statistics.median_high(usual.commits) if usual.commits else 0.0
         return sum(each < half for each in self.commits)
 
 
-def commit_window(statements: Sequence[Acknowledged], began: float, ended: float) -> CommitWindow:
+def commit_window(statements: Sequence[PacedStatement], began: float, ended: float) -> CommitWindow:
     """Return the window from `began` to `ended`, in monotonic seconds.
 
     `statements` must hold all that were due in it: one without an answer yet would be missed.
     """
-    waits = [each.done - each.due for each in statements if began <= each.due < ended]
+    waits = [each.waited for each in statements if began <= each.due < ended]
     acknowledged = [each.done - began for each in statements if began <= each.done < ended]
     return CommitWindow(
         seconds=ended - began,
@@ -68,26 +59,10 @@ def commit_window(statements: Sequence[Acknowledged], began: float, ended: float
     )
 
 
-def commit_gaps(statements: Sequence[Acknowledged], began: float, ended: float) -> list[tuple[float, float]]:
+def commit_gaps(statements: Sequence[PacedStatement], began: float, ended: float) -> list[tuple[float, float]]:
     """Return the start and length of every time without an acknowledgement, including those at the two ends."""
     moments = [began, *sorted(each.done for each in statements if began <= each.done <= ended), ended]
     return [(start, end - start) for start, end in itertools.pairwise(moments)]
-
-
-class ReportedSecond(Protocol):
-    """One second of a load, as the clients' program reports it."""
-
-    @property
-    def number(self) -> int:
-        """Number of the second, from 1 on."""
-
-    @property
-    def per_second(self) -> float:
-        """Statements that were answered in this second."""
-
-    @property
-    def longest_ms(self) -> float:
-        """Longest latency of one of these in milliseconds, from the time at which it was due."""
 
 
 class ReportedWindow(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +77,7 @@ class ReportedWindow(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds in which less than half of the load's median was answered."""
 
 
-def reported_window(seconds: Sequence[ReportedSecond], first: int, length: int) -> ReportedWindow:
+def reported_window(seconds: Sequence[Second], first: int, length: int) -> ReportedWindow:
     """Return the window of `length` seconds from number `first` on. Raises `WorkloadFailed` if one is missing."""
     inside = [each for each in seconds if first <= each.number < first + length]
     if len(inside) != length:

@@ -41,7 +41,9 @@ _RUBBISH = (
     b"[ERROR] ",
     b"InnoDB: ",
     b"%",
+    *(run * (60_000 // len(run)) for run in (b" ", b"> ", b"9", b"0:", b"InnoDB: ", b'{"msg":"', b"(", b"\xff", b"\t")),
 )
+"""Bytes that are put in, some without an end."""
 
 
 def mutated(seed: int) -> bytes:

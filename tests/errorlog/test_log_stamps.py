@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from redolab.errorlog import Event, timelines
 from redolab.errorlog.files import read_log
 from redolab.errorlog.stamps import Record, parse_stamp, records
-from redolab.errorlog.table import matters, told_by
+from redolab.errorlog.table import matters, meaning_of
 
 SHUT_DOWN = "InnoDB: Database was not shutdown normally!"
 
@@ -171,8 +171,8 @@ def test_stamps_in_the_middle_of_a_line(line: str, said: list[str]) -> None:
     ],
 )
 def test_events(text: str, event: Event | None) -> None:
-    told = told_by(text)
-    assert (told and told.row.event) == event
+    meaning = meaning_of(text)
+    assert (meaning and meaning.row.event) == event
 
 
 LINE = f"2026-11-21  4:38:27 0 [Note] {SHUT_DOWN}".encode()

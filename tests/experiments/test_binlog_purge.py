@@ -27,6 +27,7 @@ from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.install import InstalledServer
 from redolab.units import GIB, MIB
 from redolab.workloads.paced import PacedRun, PacedStatement, paced_tables, paced_updates
+from redolab.workloads.reporting import ReportingRun, no_report
 from redolab.workloads.windows import commit_window
 from tests.command import run_of
 from tests.examples import MACHINE
@@ -126,7 +127,7 @@ def test_a_client_that_is_late_is_waited_for_and_half_a_line_is_not_read(tmp_pat
     (tmp_path / "1").write_text("1500000 1501000\n2500000 25")
     process = processes.start(Command(["sleep", "20"]), tmp_path / "log")
     try:
-        run = PacedRun(process, tmp_path, 2)
+        run = PacedRun(ReportingRun("sleep", process, no_report), tmp_path, 2)
         assert [round(each.waited * 1000) for each in run.statements()] == [2, 1, 3]
         run.wait_answered(1.5, 0.2, lambda: None)
         with pytest.raises(WorkloadFailed):

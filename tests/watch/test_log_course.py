@@ -9,8 +9,8 @@ import pytest
 
 from redolab.crash.recovery.replays import course_of, replays_in
 from redolab.errorlog.kinds import Phase
-from redolab.errorlog.recovery import Recovery
 from redolab.errorlog.stamps import records
+from redolab.errorlog.start import Start
 from redolab.results.committed import FOLLOWED
 from redolab.runs.pages import measured_runs
 from redolab.watch.following.log_course import LogCourse
@@ -30,7 +30,7 @@ def heard(lines: Sequence[str], log: LogCourse | None = None, since: float = 0.0
     return log
 
 
-def started(log: LogCourse) -> Recovery:
+def started(log: LogCourse) -> Start:
     """Return the start at hand."""
     assert log.start is not None
     return log.start

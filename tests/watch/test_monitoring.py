@@ -17,7 +17,7 @@ import pytest
 from redolab.counters.series import SegmentGrowth
 from redolab.lab import Lab
 from redolab.predict.question import Question
-from redolab.predict.recovery_time.predict import Prediction
+from redolab.predict.recovery import Prediction
 from redolab.predict.recovery_time.spread import Spread
 from redolab.predict.recovery_time.terms import Part
 from redolab.project import PROJECT

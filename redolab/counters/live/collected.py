@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import polars
 
-from redolab.clock import Instant
 from redolab.counters.live.readings import counters_of_status
 from redolab.errors import InvalidInput
-from redolab.servers.redo_counters import Sample, sample_at
+from redolab.servers.redo_counters import Sample
 
 _PAIR = re.compile(r"^\|?\s*([A-Za-z]\w*)\s*[|\t]\s*(\S.*?)\s*\|?$")
 _HEADING = "variable_name"
@@ -50,14 +49,10 @@ def read_collected(path: Path) -> list[Sample]:
 
 def _of_mysqladmin(path: Path, text: str) -> list[Sample]:
     """Return the tables of `mysqladmin extended-status`, timed by the Uptime in each."""
-    tables = list(_tables(text))
-    samples = []
-    for table in tables:
-        counters = counters_of_status(list(table.items()))
-        if counters.uptime is None:
-            continue
-        samples.append(sample_at(Instant(monotonic=float(counters.uptime), wall=0.0), counters))
-    samples = [replace(sample, wall=None) for sample in samples]
+    found = [counters_of_status(list(table.items())) for table in _tables(text)]
+    samples = [
+        Sample(monotonic=float(each.uptime), wall=None, **asdict(each)) for each in found if each.uptime is not None
+    ]
     if not samples:
         raise InvalidInput(
             f"{path} has no table of status variables with an Uptime", "mysqladmin extended-status writes them"

@@ -13,7 +13,7 @@ from redolab.report.table import Column, ReportTable, number
 from redolab.servers.redo_counters import Sample
 from redolab.units import format_duration, format_size
 
-_HEADINGS = f"{'time':>8}  {'redo/h by LSN':>18}  {'os_log_written/h':>16}  {'ratio':>6}  {'age':>8}  {'full':>5}  {'peak/h':>8}"
+HEADINGS = f"{'time':>8}  {'redo/h by LSN':>18}  {'os_log_written/h':>16}  {'ratio':>6}  {'age':>8}  {'full':>5}  {'peak/h':>8}"
 FROM_OS_LOG_WRITTEN = (
     "There is no LSN: the redo per hour is the range that the model allows for what os_log_written counted "
     "(docs/inflation.md): the most if it counts the LSN or long writes, the least if every write was short."
@@ -37,11 +37,6 @@ class LiveMoment:
 def fullness(age: int | None, hard_limit: int | None) -> float | None:
     """Return an age as a share of the age at which statements wait; None if either is not known."""
     return None if age is None or not hard_limit else age / hard_limit
-
-
-def heading() -> str:
-    """Return the heading of the lines."""
-    return _HEADINGS
 
 
 def line(moment: LiveMoment) -> str:

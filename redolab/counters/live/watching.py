@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from types import FrameType
 
 from rich.console import Console
 from rich.live import Live
 
 from redolab.counters.live.collected import read_collected
-from redolab.counters.live.output import check_output, kept_in
 from redolab.counters.live.server import LiveServer
-from redolab.counters.live.view import LiveMoment, heading, line, live_table, summary
+from redolab.counters.live.view import HEADINGS, LiveMoment, line, live_table, summary
+from redolab.counters.sampler import SampleFile
 from redolab.counters.series import Series, gap_after, series_of
-from redolab.errors import InvalidInput
+from redolab.errors import Interrupted, InvalidInput
+from redolab.machine.interrupts import unwinding
 from redolab.report.table import ReportTable
 from redolab.servers.address import Address
 from redolab.servers.redo_counters import Sample
@@ -25,6 +24,7 @@ from redolab.units import format_duration
 
 SHORTEST, LONGEST = 0.1, 3600.0
 _SETTINGS_EVERY = 60.0
+_ENDINGS = (".csv", ".parquet")
 
 
 def sample_live(
@@ -34,21 +34,20 @@ def sample_live(
     if not SHORTEST <= every <= LONGEST:
         raise InvalidInput(f"a sample every {every:g} s is not possible", f"choose {SHORTEST}s to {LONGEST:.0f}s")
     if output is not None:
-        check_output(output)
+        _check_output(output)
     address.check()
     server = LiveServer(address)
     for said in server.in_words():
         console.print(said, highlight=False, markup=False, soft_wrap=True)
     series, samples = Series(gap_after(every)), list[Sample]()
     try:
-        with kept_in(output) as file, _stoppable(), suppress(KeyboardInterrupt), _view(console, str(address)) as show:
-
-            def keep(sample: Sample) -> None:
-                samples.append(sample)
-                if file is not None:
-                    file.append(sample)
-
-            _watch(server, series, every, seconds, keep, show)
+        with kept_in(output) as file, unwinding(), suppress(Interrupted), _view(console, str(address)) as show:
+            for event in _watch(server, series, every, seconds):
+                if isinstance(event, LiveMoment):
+                    samples.append(event.sample)
+                    if file is not None:
+                        file.append(event.sample)
+                show(event)
     finally:
         server.close()
     console.print()
@@ -63,14 +62,39 @@ def sample_files(paths: Sequence[Path]) -> list[tuple[Path, ReportTable]]:
     return [(path, summary(series_of(read_collected(path)))) for path in paths]
 
 
-def _watch(
-    server: LiveServer,
-    series: Series,
-    every: float,
-    seconds: float | None,
-    keep: Callable[[Sample], None],
-    show: Callable[[LiveMoment | str], None],
-) -> None:
+def _check_output(path: Path) -> None:
+    """Refuse a path where samples cannot be written, or that already exists. Raises `InvalidInput`."""
+    if path.suffix.lower() not in _ENDINGS:
+        raise InvalidInput(f"{path} ends neither in .csv nor in .parquet", "its ending says how to write it")
+    if path.exists():
+        raise InvalidInput(f"{path} is there already", "nothing is overwritten: choose another name, or remove it")
+    if not path.parent.is_dir():
+        raise InvalidInput(f"there is no folder {path.parent}", "make it, or choose another")
+
+
+@contextmanager
+def kept_in(path: Path | None) -> Iterator[SampleFile | None]:
+    """Open the output for samples; each is on disk as it comes, even if the file becomes Parquet at the end."""
+    if path is None:
+        yield None
+        return
+    if path.suffix.lower() == ".csv":
+        with closing(SampleFile(path)) as file:
+            yield file
+        return
+    partial = path.with_name(f"{path.name}.partial.csv")
+    try:
+        with closing(SampleFile(partial)) as file:
+            yield file
+    finally:
+        import polars
+
+        polars.read_csv(partial, infer_schema_length=None).write_parquet(path)
+        partial.unlink()
+
+
+def _watch(server: LiveServer, series: Series, every: float, seconds: float | None) -> Iterator[LiveMoment | str]:
+    """Yield a server's samples, and in words that its connection was lost, came back, or that it was restarted."""
     began = due = time.monotonic()
     lost_at: float | None = None
     settings_due = began + _SETTINGS_EVERY
@@ -86,24 +110,23 @@ def _watch(
         if sample is None:
             if lost_at is None:
                 lost_at = time.monotonic()
-                show("the connection is lost; it is tried again with every sample")
+                yield "the connection is lost; it is tried again with every sample"
             continue
         if lost_at is not None:
-            show(f"connected again after {format_duration(time.monotonic() - lost_at)}")
+            yield f"connected again after {format_duration(time.monotonic() - lost_at)}"
             lost_at = None
-        keep(sample)
         known = len(series.segments)
         interval = series.add(sample)
         if known and len(series.segments) > known:
-            show("the server was restarted: a new segment begins, and no rate is computed across it")
-        show(LiveMoment(sample, interval, series.segments[-1]))
+            yield "the server was restarted: a new segment begins, and no rate is computed across it"
+        yield LiveMoment(sample, interval, series.segments[-1])
 
 
 @contextmanager
 def _view(console: Console, title: str) -> Iterator[Callable[[LiveMoment | str], None]]:
     """Provide a function that shows a sample: on a terminal in the place of the one before, elsewhere as a line."""
     if not console.is_terminal:
-        console.print(heading(), highlight=False, markup=False, soft_wrap=True)
+        console.print(HEADINGS, highlight=False, markup=False, soft_wrap=True)
 
         def show_line(moment: LiveMoment | str) -> None:
             said = moment if isinstance(moment, str) else line(moment)
@@ -120,18 +143,3 @@ def _view(console: Console, title: str) -> Iterator[Callable[[LiveMoment | str],
                 live.update(live_table(moment, title), refresh=True)
 
         yield show
-
-
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP stop the block as Ctrl-C does."""
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {each: signal.signal(each, stop) for each in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)

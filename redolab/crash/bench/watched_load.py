@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from redolab.clock import now
-from redolab.counters.machine_use import machine_sample
-from redolab.counters.sampler import Sampler
+from redolab.counters.sampler import Sampler, machine_sample
 from redolab.crash.bench.started_server import StartedServer
 from redolab.disks.place import Place
 from redolab.errors import ServerFailed, WorkloadFailed

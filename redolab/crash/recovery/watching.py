@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from redolab.crash.records.recovery import Outcome, Repeated, Unfinished
 from redolab.crash.recovery.probe import Probe, RefusedError, StuckError
 from redolab.errorlog.collapse import repetitions
-from redolab.errorlog.watch import standing
+from redolab.errorlog.watch import recovery_progress
 from redolab.errors import InvalidInput, ServerFailed
 from redolab.servers.extra_settings import error_naming, settings_from
 from redolab.servers.instance import Instance
@@ -65,12 +65,12 @@ def _refused_setting(instance: Instance, settings: str) -> InvalidInput | None:
 
 def _unfinished(probe: Probe, outcome: Outcome, why: str) -> Unfinished:
     instance, since = probe.instance, probe.since_progress()
-    stands = standing(instance.log)
+    progress = recovery_progress(instance.log)
     texts = [line.text for line in instance.log]
     repeated = () if outcome is Outcome.NO_CRASH_RECOVERY else repetitions(texts)
     return Unfinished(
-        phase=stands.phase,
-        percent=stands.percent,
+        phase=progress.phase,
+        percent=progress.percent,
         progress_ended=since.progress_ended,
         ended=since.now,
         status=instance.status,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from redolab.errorlog.kinds import Event
 from redolab.errorlog.reader import Writer
-from redolab.errorlog.recovery import Recovery
 from redolab.errorlog.stamps import MICROSECONDS, Record
+from redolab.errorlog.start import Start
 from redolab.units import MIB
 from redolab.watch.following.time_left import Done
 
@@ -30,7 +30,7 @@ class LogCourse:
             self.start.redo.unfinished_percents(text)
 
     @property
-    def start(self) -> Recovery | None:
+    def start(self) -> Start | None:
         """Return the current start; None while none is visible."""
         return self.writer.start
 

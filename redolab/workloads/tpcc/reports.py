@@ -36,60 +36,39 @@ class GoTpcReports:
         """Return the report in a line, on the time since the last report; None if it reports no transactions."""
         counts = _counted(text)
         seconds = arrival - self._last
-        if counts is None or seconds <= 0:
+        if not counts or seconds <= 0:
             return None
         self._last = arrival
-        failed = sum(each.count for each in counts if each.failed)
+        failed = sum(each.count for each in counts if each.operation.endswith(_ERRORS))
+        new_orders = next((each for each in counts if each.operation == _NEW_ORDER), None)
         return WorkloadMoment(
             monotonic=arrival,
-            commits_per_second=sum(each.count for each in counts if not each.failed) / seconds,
+            commits_per_second=(sum(each.count for each in counts) - failed) / seconds,
             errors_per_second=failed / seconds,
-            latency_95_ms=next((each.latency_95_ms for each in counts if each.operation == _NEW_ORDER), None),
-            latency_99_ms=next((each.latency_99_ms for each in counts if each.operation == _NEW_ORDER), None),
-            new_orders_per_second=sum(each.count for each in counts if each.operation == _NEW_ORDER) / seconds,
+            latency_95_ms=None if new_orders is None else new_orders.latency_95_ms,
+            latency_99_ms=None if new_orders is None else new_orders.latency_99_ms,
+            new_orders_per_second=0.0 if new_orders is None else new_orders.count / seconds,
         )
 
 
 class _Counted(msgspec.Struct, frozen=True):
-    """An operation of a report; all values are text."""
+    """An operation of a report, in which all numbers are text."""
 
     prefix: str = msgspec.field(name="Prefix")
     operation: str = msgspec.field(name="Operation")
-    written_count: str = msgspec.field(name="Count", default="")
-    """Empty in reports of keying and think times."""
-    written_latency: str = msgspec.field(name="95th(ms)", default="0")
-    written_latency_99: str = msgspec.field(name="99th(ms)", default="")
-
-    @property
-    def count(self) -> int:
-        """Return the number of operations that ended."""
-        return int(self.written_count)
-
-    @property
-    def latency_95_ms(self) -> float:
-        """95th percentile of their latencies."""
-        return float(self.written_latency)
-
-    @property
-    def latency_99_ms(self) -> float | None:
-        """99th percentile of their latencies; None where it is not said."""
-        return float(self.written_latency_99) if self.written_latency_99 else None
-
-    @property
-    def failed(self) -> bool:
-        """Return True if this entry counts operations that ended in an error."""
-        return self.operation.endswith(_ERRORS)
+    count: int = msgspec.field(name="Count", default=0)
+    """Operations that ended. Reports of keying and think times have none."""
+    latency_95_ms: float = msgspec.field(name="95th(ms)", default=0.0)
+    latency_99_ms: float | None = msgspec.field(name="99th(ms)", default=None)
 
 
-def _counted(text: str) -> Sequence[_Counted] | None:
-    if not text.startswith("[{"):
-        return None
+def _counted(text: str) -> Sequence[_Counted]:
+    """Return the operations that ended since the last report; none where the line is no report."""
     try:
-        report = msgspec.json.decode(text, type=list[_Counted])
+        report = msgspec.json.decode(text, type=list[_Counted], strict=False)
     except msgspec.DecodeError:
-        return None
-    of_now = [each for each in report if each.prefix.strip() == _CURRENT and each.written_count]
-    return of_now or None
+        return ()
+    return [each for each in report if each.prefix.strip() == _CURRENT and each.count]
 
 
 class TpccMysqlReports:

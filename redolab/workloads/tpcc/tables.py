@@ -21,14 +21,9 @@ class TpccTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
     """Program that loads the tables, with its version if it has one: each has a schema of its own."""
 
     @property
-    def program(self) -> str:
-        """Return the name of the program."""
-        return self.loaded_by.partition(" ")[0]
-
-    @property
     def new_order(self) -> str:
         """Return the name of the table NEW-ORDER."""
-        return NEW_ORDER[self.program]
+        return NEW_ORDER[self.loaded_by.partition(" ")[0]]
 
     def names(self) -> list[str]:
         """Return the names of all tables, the largest first."""
@@ -37,19 +32,13 @@ class TpccTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
             *(self.new_order, "item", "district", "warehouse"),
         ]
 
-    def analyzed(self) -> list[str]:
-        """Return statements after which the server knows the sizes of the tables.
-
-        The server updates its statistics only some seconds after a table has grown. One that was shut down before
-        that took STOCK for one row and read all of it for each New-Order. MariaDB 10.11.19 then made 29 transactions
-        a second instead of 674.
-        """
-        return [f"ANALYZE TABLE {name}" for name in self.names()]
-
     def rows(self) -> Mapping[str, int]:
         """Return the rows of each table after loading (clause 4.3.3.1), where they do not depend on chance."""
-        return {**self.constant_rows(), "history": 30_000 * self.warehouses, "orders": 30_000 * self.warehouses} | {
-            self.new_order: 9_000 * self.warehouses
+        return {
+            **self.constant_rows(),
+            "history": 30_000 * self.warehouses,
+            "orders": 30_000 * self.warehouses,
+            self.new_order: 9_000 * self.warehouses,
         }
 
     def constant_rows(self) -> Mapping[str, int]:
@@ -61,8 +50,3 @@ class TpccTables(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
             "customer": 30_000 * self.warehouses,
             "stock": 100_000 * self.warehouses,
         }
-
-
-def warehouses_in(size: int) -> int:
-    """Return the number of warehouses that take about `size` bytes."""
-    return max(1, size // BYTES_PER_WAREHOUSE)

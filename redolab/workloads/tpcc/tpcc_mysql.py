@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from typing_extensions import override
@@ -18,7 +17,7 @@ from redolab.machine.tools import Tools
 from redolab.servers.instance import Instance, NetworkAddress
 from redolab.workloads.contract import RunningWorkload
 from redolab.workloads.data import DATABASE, Clients
-from redolab.workloads.reporting import ReportingRun
+from redolab.workloads.reporting import running
 from redolab.workloads.tpcc.base import TpccWorkload
 from redolab.workloads.tpcc.reports import TpccMysqlReports
 from redolab.workloads.tpcc.tables import TpccTables
@@ -29,11 +28,6 @@ _NAME = "tpcc-mysql"
 _LOAD, _START = "tpcc_load", "tpcc_start"
 _FOR_EVER = 1_000_000_000
 """Seconds: it wants to know how long it runs, in an int."""
-_BROKEN = ("3.3.2.10", "3.3.2.11", "3.3.2.12")
-"""Clauses that tpcc-mysql violates.
-
-Its payments leave C_YTD_PAYMENT unchanged, and two deliveries can deliver one order (src/main.c, statements 18 and 25).
-"""
 
 # The tables by their clause (1.3.1), with the column order and names that the program's statements take for granted.
 _SCHEMA = (
@@ -74,13 +68,13 @@ _SCHEMA = (
 class TpccMysqlWorkload(TpccWorkload, frozen=True, kw_only=True, tag="tpcc-mysql"):
     """`tpcc_load` and `tpcc_start`."""
 
-    @property
-    @override
-    def caveats(self) -> Sequence[str]:
-        return (
-            "tpcc-mysql is not TPC-C to the letter: it has no think time, its payments leave C_YTD_PAYMENT alone, and two of its "
-            "deliveries can deliver one order. Hence NOTPM (New-Order transactions a minute), never tpmC (docs/workloads.md).",
-        )
+    caveats = (
+        "tpcc-mysql is not TPC-C to the letter: it has no think time, its payments leave C_YTD_PAYMENT alone, and two of its "
+        "deliveries can deliver one order. Hence NOTPM (New-Order transactions a minute), never tpmC (docs/workloads.md).",
+    )
+    # Its payments leave C_YTD_PAYMENT unchanged, and two deliveries can deliver one order (src/main.c, statements 18
+    # and 25).
+    broken = ("3.3.2.10", "3.3.2.11", "3.3.2.12")
 
     @override
     def content(self) -> str:
@@ -97,11 +91,6 @@ class TpccMysqlWorkload(TpccWorkload, frozen=True, kw_only=True, tag="tpcc-mysql
     def loaded_by(self) -> str:
         return _NAME
 
-    @property
-    @override
-    def broken(self) -> Collection[str]:
-        return _BROKEN
-
     @override
     def schema(self, data: TpccTables) -> Sequence[str]:
         return _SCHEMA
@@ -111,19 +100,15 @@ class TpccMysqlWorkload(TpccWorkload, frozen=True, kw_only=True, tag="tpcc-mysql
         command = Command([*_arguments(_LOAD, data), "-p", ""])
         return processes.start(instance.in_its_network(command), output)
 
-    @contextmanager
     @override
     def run(
         self, tools: Tools, instance: Instance, data: TpccTables, clients: Clients, output: Path
-    ) -> Iterator[RunningWorkload]:
+    ) -> AbstractContextManager[RunningWorkload]:
         interval = max(1, round(clients.report_every))
         arguments = [*_arguments(_START, data), "-p", "", "-c", str(clients.connections)]
         arguments += ["-r", "0", "-l", str(_FOR_EVER), "-i", str(interval)]
-        process = processes.start(instance.in_its_network(Command(arguments)), output)
-        try:
-            yield ReportingRun(_START, process, TpccMysqlReports(interval).moment)
-        finally:
-            process.stop(signal.SIGKILL)
+        command = instance.in_its_network(Command(arguments))
+        return running(_START, command, output, TpccMysqlReports(interval).moment)
 
 
 def _program(name: str) -> Path:

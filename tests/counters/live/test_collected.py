@@ -8,7 +8,7 @@ import polars
 import pytest
 
 from redolab.counters.live.collected import read_collected
-from redolab.counters.live.output import kept_in
+from redolab.counters.live.watching import kept_in
 from redolab.counters.series import series_of
 from redolab.errors import InvalidInput
 from redolab.servers.redo_counters import Sample
@@ -124,26 +124,22 @@ def test_what_the_lab_kept_itself(tmp_path: Path, ending: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "message"),
+    ("name", "text", "line"),
     [
-        ("a.csv", "when,how\n1,2\n", "has the columns when, how: it needs one with a time"),
-        ("a.csv", "time,lsn\nyesterday,2\n", "line 2: Invalid isoformat"),
-        ("a.csv", "time,lsn\n1,many\n", "line 2: could not convert"),
-        ("a.csv", "time,lsn\n", "has no row with a time and a counter"),
-        ("a.csv", "", "cannot be read as CSV"),
-        (
-            "a.txt",
-            "| Variable_name | Value |\n| Innodb_os_log_written | 5 |\n",
-            "no table of status variables with an Uptime",
-        ),
-        ("a.parquet", "no parquet", "cannot be read as Parquet"),
+        ("a.csv", "when,how\n1,2\n", ""),
+        ("a.csv", "time,lsn\nyesterday,2\n", ", line 2"),
+        ("a.csv", "time,lsn\n1,many\n", ", line 2"),
+        ("a.csv", "time,lsn\n", ""),
+        ("a.csv", "", ""),
+        ("a.csv", "monotonic,wall,lsn\n1,soon,2\n", ", line 2"),
+        ("a.txt", "| Variable_name | Value |\n| Innodb_os_log_written | 5 |\n", ""),
+        ("a.parquet", "no parquet", ""),
     ],
 )
-def test_what_cannot_be_read_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_what_cannot_be_read_is_named(tmp_path: Path, name: str, text: str, line: str) -> None:
     with pytest.raises(InvalidInput) as error:
         read(tmp_path, name, text)
-    assert message in str(error.value)
-    assert str(tmp_path / name) in str(error.value)
+    assert error.value.problem.startswith(f"{tmp_path / name}{line}")
 
 
 def test_files_of_the_lab_that_were_joined_or_cut_off_are_read(tmp_path: Path) -> None:
@@ -158,5 +154,3 @@ def test_files_of_the_lab_that_were_joined_or_cut_off_are_read(tmp_path: Path) -
     assert read(tmp_path, "joined.csv", "".join(texts)) == [one, two]
     cut = texts[1][: texts[1].rindex(",")]
     assert read(tmp_path, "cut.csv", texts[0] + cut[: cut.rindex(",")]) == [one]
-    with pytest.raises(InvalidInput, match=r"bad\.csv, line 2"):
-        read(tmp_path, "bad.csv", texts[0].replace("2.5", "soon").replace("3.5", "soon"))
