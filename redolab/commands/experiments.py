@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -71,21 +71,11 @@ class _Experiments(click.Group):
 
 
 def _option(factor: Factor) -> click.Option:
-    default = f"  [default: {factor.default}]" if factor.default is not None and not factor.switch else ""
-    return click.Option(
-        [factor.option, factor.name],
-        help=factor.about + default,
-        metavar=None if factor.switch else factor.variable,
-        **_switched(factor.switch),
-    )
-
-
-def _switched(is_switch: bool) -> dict[str, Any]:
-    """Return the parameters that make an option a switch.
-
-    A `flag_value` of None would make any option's value optional.
-    """
-    return {"is_flag": True, "flag_value": "on"} if is_switch else {}
+    names = [factor.option, factor.name]
+    if factor.switch:
+        return click.Option(names, help=factor.about, is_flag=True, flag_value="on")
+    default = "" if factor.default is None else f"  [default: {factor.default}]"
+    return click.Option(names, help=factor.about + default, metavar=factor.variable)
 
 
 @click.group(cls=_Experiments)
