@@ -64,8 +64,8 @@ def configurations(experiment: type[Experiment[Any, Any, Any, Any, Any]], *runs:
     for each in results:
         version = getattr(each.trial, "version", "")
         found.setdefault((each.machine, version, each.group, each.step), []).append(each)
-    asked = [cell for run in runs for cell in _asked_for(experiment, run)]
-    ranks = {cell: rank for rank, cell in enumerate(dict.fromkeys(asked))}
+    requested = [cell for run in runs for cell in _requested(experiment, run)]
+    ranks = {cell: rank for rank, cell in enumerate(dict.fromkeys(requested))}
     several = len({each.machine for each in results}) > 1
     made = []
     for machine, version, group, step in sorted(found, key=lambda each: ranks.get(each[2:], len(ranks))):
@@ -77,7 +77,7 @@ def configurations(experiment: type[Experiment[Any, Any, Any, Any, Any]], *runs:
     return made
 
 
-def _asked_for(experiment: type[Experiment[Any, Any, Any, Any, Any]], run: Run) -> list[tuple[Any, Any]]:
+def _requested(experiment: type[Experiment[Any, Any, Any, Any, Any]], run: Run) -> list[tuple[Any, Any]]:
     """Return the groups and steps of a run's options; none if this lab refuses them today."""
     try:
         cells = experiment.cells(read_factors(experiment.factors_type, run.record().options))
@@ -106,9 +106,9 @@ def answer(found: Sequence[Configuration], name: str, quantity: Quantity) -> str
         return "Nothing was measured."
     unit = f" {quantity.unit}" if quantity.unit else ""
     low, high = number(min(medians), quantity.places), number(max(medians), quantity.places)
-    said = f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
+    span = f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
     title = f"{quantity.title[0].upper()}{quantity.title[1:]}"
-    return f"{title}: {said} (medians of {noun(len(medians), 'configuration')})."
+    return f"{title}: {span} (medians of {noun(len(medians), 'configuration')})."
 
 
 def configurations_table(
@@ -129,7 +129,7 @@ def configurations_table(
         )
         for name in headings
     ]
-    said = [*notes, _NOTE] if quantities else notes
+    all_notes = [*notes, _NOTE] if quantities else notes
     n = Column[Configuration]("n", lambda row: str(len(row.results)), right=True, shared=_each)
 
     def with_intervals(count: int) -> ReportTable:
@@ -140,7 +140,7 @@ def configurations_table(
             )
             for place, (name, each) in enumerate(quantities.items())
         ]
-        return ReportTable.brief(title, found, [*factors, *measured, *more, n], said)
+        return ReportTable.brief(title, found, [*factors, *measured, *more, n], all_notes)
 
     tables = (with_intervals(count) for count in range(len(quantities), 1, -1))
     return next((table for table in tables if table.width <= SCREEN), with_intervals(1))

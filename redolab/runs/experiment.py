@@ -13,10 +13,9 @@ from typing_extensions import override
 
 from redolab.report.contents import Report
 from redolab.runs.bench import Bench, C, G, KeepsProducts, M, S, T
-from redolab.runs.combinations import crossed
 from redolab.runs.factors import CommonFactors
 from redolab.runs.plan import Plan, draw_in_blocks, draw_plan, plan_as_given, plan_type
-from redolab.runs.planned_cells import cells_of, conditions_of, factors_from
+from redolab.runs.planned_cells import cells_of, conditions_of, crossed, factors_from
 from redolab.runs.schema import Rows
 from redolab.runs.store import Run
 from redolab.runs.trial_results import Result, results_of, rows_of

@@ -53,11 +53,11 @@ def _own_experiment(name: str, file: Path) -> type[Declaration]:
         experiment = _declared_in(_module_from(file, f"own_experiments_{name.replace('-', '_')}"))
         factors_of(experiment.factors_type)
     except (Exception, SystemExit) as error:
-        said = str(error).partition("\n")[0]
+        message = str(error).partition("\n")[0]
         own = [each for each in traceback.extract_tb(error.__traceback__) if Path(each.filename).is_relative_to(folder)]
         where = f", line {own[-1].lineno} of {own[-1].filename}" if own else ""
         raise BrokenExperiment(
-            f"the experiment {file} cannot be loaded ({type(error).__name__}: {said}{where})", "mend it"
+            f"the experiment {file} cannot be loaded ({type(error).__name__}: {message}{where})", "mend it"
         ) from error
     return experiment
 

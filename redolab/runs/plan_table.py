@@ -69,7 +69,7 @@ def step_in_words(plan: Plan[Any, Any, Any], position: int) -> str:
     """Return a step in words that distinguish it from the others; factors that all groups share are left out."""
     planned = plan.steps[position]
     group = plan.groups[planned.group].described()
-    told = {
+    varied = {
         name: value for name, value in group.items() if len({each.described().get(name) for each in plan.groups}) > 1
     }
-    return ", ".join([*told.values(), *planned.step.described().values()]) + f" ({planned.repeat})"
+    return ", ".join([*varied.values(), *planned.step.described().values()]) + f" ({planned.repeat})"
