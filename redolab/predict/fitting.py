@@ -41,7 +41,7 @@ from redolab.predict.replicates import Replicates, replicates
 from redolab.predict.server_names import nearest_first
 from redolab.report.labels import server_label
 from redolab.results.alike import Keyed, Keys, keyed_recoveries
-from redolab.results.comparison_key import Alike, Field, grouped
+from redolab.results.comparison_key import ComparisonKey, Field, grouped
 from redolab.results.storages import storages_of
 from redolab.runs.schema import Session
 from redolab.runs.store import Run
@@ -369,7 +369,7 @@ def _replicates(recoveries: Sequence[Keyed]) -> Replicates:
         # Crashes at random times differ by their time.
         and each.image.spec.kill.moment is None
     ]
-    cells: dict[tuple[Alike, str], list[tuple[str, float]]] = defaultdict(list)
+    cells: dict[tuple[ComparisonKey, str], list[tuple[str, float]]] = defaultdict(list)
     for key, measured in grouped(ready).items():
         for identity, run, seconds in measured:
             cells[key, identity].append((run, seconds))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from redolab.disks.figures import OFF
 from redolab.disks.table import disk_dictionaries, disks_table, marks
@@ -27,39 +27,20 @@ _DECIDED_BY: Mapping[str, Collection[str]] = {
 """Bound of a recovery → the figures of its disk that decide its time (`redolab.disks.figures`)."""
 
 
-class OnStorage(Protocol):
-    """A row measured on one storage."""
-
-    @property
-    def machine(self) -> str:
-        """Name of the machine in tables."""
-
-    @property
-    def storage(self) -> str:
-        """Name of the storage as the user asked for it."""
-
-    @property
-    def late_share(self) -> float | None:
-        """Share of the disk model's answers that came late; None for a real disk."""
-
-    @property
-    def buffered(self) -> bool:
-        """True if it was read through the page cache."""
-
-    @property
-    def decided_by(self) -> Collection[str] | None:
-        """Columns of the disk's figures that decided its time; None if any of them may have."""
-
-
 @dataclass(frozen=True, slots=True)
 class StorageUse:
-    """An `OnStorage` of a row that is no object of its own."""
+    """The storage that a row was measured on."""
 
     machine: str
+    """Name of the machine in tables."""
     storage: str
+    """Name of the storage as the user asked for it."""
     late_share: float | None
+    """Share of the disk model's answers that came late; None for a real disk."""
     buffered: bool
+    """True if it was read through the page cache."""
     decided_by: Collection[str] | None = None
+    """Columns of the disk's figures that decided its time; None if any of them may have."""
 
 
 def decided_by(bound: str | None) -> Collection[str] | None:
@@ -79,19 +60,19 @@ def marks_of(runs: Sequence[Run]) -> Off:
     }
 
 
-def storage_label(row: OnStorage, off: Off) -> str:
+def storage_label(row: StorageUse, off: Off) -> str:
     """Return a row's storage, marked if it was not the disk it stands for in a figure that decided the row's time."""
     return row.storage + MARK * (bool(_misleading(row, off)) or is_late(row) or row.buffered)
 
 
-def is_late(row: OnStorage) -> bool:
+def is_late(row: StorageUse) -> bool:
     """Return True if simulator overruns (late answers of the disk model) slowed the row, because the disk decided its
     time.
     """
     return (row.late_share or 0.0) > OFF and (row.decided_by is None or bool(row.decided_by))
 
 
-def storage_remarks(rows: Sequence[OnStorage], off: Off) -> list[str]:
+def storage_remarks(rows: Sequence[StorageUse], off: Off) -> list[str]:
     """Return sentences on the storages that a reader needs before using the rows."""
     several = len({row.machine for row in rows}) > 1
     wrong: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
@@ -102,7 +83,7 @@ def storage_remarks(rows: Sequence[OnStorage], off: Off) -> list[str]:
         f"{storage}{MARK}{f' on {machine}' if several else ''}: {', '.join(which.values())}"
         for (machine, storage), which in wrong.items()
     ]
-    said = (
+    remarks = (
         [f"Not the disk that was asked for ('redolab show RUN --all' has the figures): {'; '.join(named)}."]
         if named
         else []
@@ -110,18 +91,18 @@ def storage_remarks(rows: Sequence[OnStorage], off: Off) -> list[str]:
     if late := [row for row in rows if is_late(row)]:
         shares = {name: [row.late_share or 0.0 for row in late if row.storage == name] for name in _names(late)}
         by = ", ".join(f"{name}{MARK} by {_span(own)}" for name, own in shares.items())
-        said.append(
+        remarks.append(
             f"Answered later than the disk it stands for: {by}. This machine is slower; such a disk recovers sooner."
         )
     if buffered := f"{MARK}, ".join(_names([row for row in rows if row.buffered])):
-        said.append(
+        remarks.append(
             f"{buffered}{MARK} is read through the page cache, as its file system has no direct I/O: it is faster than the disk "
             "it stands for. Put REDOLAB_LAB on ext4, XFS or btrfs."
         )
-    return said
+    return remarks
 
 
-def _misleading(row: OnStorage, off: Off) -> Mapping[str, str]:
+def _misleading(row: StorageUse, off: Off) -> Mapping[str, str]:
     """Return the figures of its disk that were not as asked and decided its time."""
     found = off.get((row.machine, row.storage), {})
     return {column: words for column, words in found.items() if row.decided_by is None or column in row.decided_by}
@@ -140,7 +121,7 @@ def disks_of(run: Run) -> tuple[Sequence[ReportTable], Mapping[str, Sequence[Map
     return [disks_table(checks, machines)], {"disks": disk_dictionaries(checks, machines)}
 
 
-def _names(rows: Sequence[OnStorage]) -> list[str]:
+def _names(rows: Sequence[StorageUse]) -> list[str]:
     return list(dict.fromkeys(row.storage for row in rows))
 
 

@@ -149,16 +149,14 @@ def outcomes(recoveries: polars.DataFrame, *by: str) -> polars.DataFrame:
 
 _PHASES = ("start_s", "discover_s", "scan_s", "apply_s", "open_s", "accept_s")
 _BOUND = (
-    *(
-        "ready_s",
-        "cpu_s",
-        "busiest_thread_s",
-        "cores",
-        "device_busy",
-        "device_reads",
-        "device_read_bytes",
-        "device_writes",
-    ),
+    "ready_s",
+    "cpu_s",
+    "busiest_thread_s",
+    "cores",
+    "device_busy",
+    "device_reads",
+    "device_read_bytes",
+    "device_writes",
 )
 
 

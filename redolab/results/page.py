@@ -84,11 +84,11 @@ def table(frame: polars.DataFrame, *columns: str | Column) -> Prose:
     aligned to the right.
     """
     schema = frame.schema
-    asked = [_column(each, schema) if isinstance(each, str) else each for each in columns or frame.columns]
+    shown = [_column(each, schema) if isinstance(each, str) else each for each in columns or frame.columns]
     lines = [
-        [column.title for column in asked],
-        ["---:" if schema[column.name].is_numeric() or schema[column.name].is_nested() else "---" for column in asked],
-        *([column.written(row[column.name]) for column in asked] for row in frame.iter_rows(named=True)),
+        [column.title for column in shown],
+        ["---:" if schema[column.name].is_numeric() or schema[column.name].is_nested() else "---" for column in shown],
+        *([column.written(row[column.name]) for column in shown] for row in frame.iter_rows(named=True)),
     ]
     return Prose("\n".join(f"| {' | '.join(line)} |" for line in lines))
 
