@@ -47,8 +47,10 @@ class GivenServer:
     def completed(self, address: Address) -> Address:
         """Return an address with its password. Raises `InvalidInput` if it names no server."""
         address.check()
-        asked = click.prompt("Password", hide_input=True, default="", show_default=False) if self.ask_password else None
-        return address.with_password(asked)
+        password = (
+            click.prompt("Password", hide_input=True, default="", show_default=False) if self.ask_password else None
+        )
+        return address.with_password(password)
 
 
 address_options = gathered(

@@ -47,8 +47,8 @@ def main() -> None:
         sys.exit(said(error, debug=debug))
 
 
-def _say_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
-    if not asked:
+def _say_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted:
         return
     from redolab import __version__
     from redolab.machine.commit import lab_commit

@@ -104,13 +104,13 @@ def predict(
         binary_log=parse_size(binary_log) if binary_log else None,
         read_threads=read_threads,
     )
-    found = predicted(model_for(question), parse_size(log_size), parse_size(age) if age else None)
+    prediction = predicted(model_for(question), parse_size(log_size), parse_size(age) if age else None)
     if as_json:
-        _echo_json(found)
+        _echo_json(prediction)
     else:
-        show_predicted(console(), found)
+        show_predicted(console(), prediction)
         if with_why:
-            show_why(console(), found.why)
+            show_why(console(), prediction.why)
 
 
 def _predict_now(
@@ -266,13 +266,13 @@ def size(
         else:
             compared_table(others, limits, title, Moment(crash)).show(console())
         return
-    found = sized(model, demand, limits, shipped_trades(), Moment(crash))
+    advice = sized(model, demand, limits, shipped_trades(), Moment(crash))
     if as_json:
-        _echo_json(found)
+        _echo_json(advice)
     else:
-        show_sized(console(), found)
-        if with_why and found.why is not None:
-            show_why(console(), found.why)
+        show_sized(console(), advice)
+        if with_why and advice.why is not None:
+            show_why(console(), advice.why)
 
 
 @click.command()
@@ -309,15 +309,15 @@ def fit(names: tuple[str, ...], output: Path | None, machine: str | None) -> Non
     runs = [RunStore().get(name) for name in names]
     # Refuse a page without runs before anything is written.
     loads = [] if runs or output is None else committed_loads()
-    found = fit_runs(runs, machine) if runs else fit_committed(machine)
-    for table in rates_tables(found.calibration):
+    fitted = fit_runs(runs, machine) if runs else fit_committed(machine)
+    for table in rates_tables(fitted.calibration):
         table.show(console())
-    if found.judged:
-        errors_table(error_rows(found.judged)).show(console())
-    for sentence in learned_from(found):
+    if fitted.judged:
+        errors_table(error_rows(fitted.judged)).show(console())
+    for sentence in learned_from(fitted):
         console().print(sentence)
     if output is not None:
-        calibration = on_own_machine(found, shipped_calibration()) if runs else found.calibration
+        calibration = on_own_machine(fitted, shipped_calibration()) if runs else fitted.calibration
         write_calibration(output, calibration)
         click.echo(f"written: {output}")
     if output is not None and not runs:
@@ -374,7 +374,7 @@ def _check_folder(output: Path) -> None:
         raise click.UsageError(f"there is no folder {output.absolute().parent}: make it, or write elsewhere")
 
 
-def _echo_json(found: object) -> None:
+def _echo_json(content: object) -> None:
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    click.echo(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())

@@ -112,8 +112,8 @@ def effects(cases: polars.DataFrame) -> polars.DataFrame:
         if cell:
             day = min(row["day"] for row in own)
             baseline = f"{format_size(log)} filled to {filled_to}, tables of {format_size(dataset)}, {day}"
-            of_it = {"label": label, "age": age, "storage": storage, "disk": disk, "log": log, "baseline": baseline}
-            rows += [{**of_it, **row} for row in cell]
+            shared = {"label": label, "age": age, "storage": storage, "disk": disk, "log": log, "baseline": baseline}
+            rows += [{**shared, **row} for row in cell]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 

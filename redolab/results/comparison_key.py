@@ -206,5 +206,5 @@ def _fields(kind: type[Any]) -> tuple[str, ...]:
 
 
 def _is_in(field: str, within: str) -> bool:
-    """Return True if a field is another one, or part of it."""
+    """Return True if the field is `within`, or a part of it."""
     return field == within or field.startswith(f"{within}.")

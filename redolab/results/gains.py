@@ -76,7 +76,7 @@ class LoadSeries:
     plateau: Plateau | None
     """Plateau of throughput; None if a size is `apart`."""
     uneven: bool
-    """True if blocks lack some sizes: throughput is then as it would have been in the blocks of the smallest log."""
+    """True if blocks lack some sizes: throughput is then what the blocks of the smallest log would have had."""
 
 
 def load_series(loads: Sequence[Load]) -> list[LoadSeries]:
@@ -188,11 +188,10 @@ def _as_beside(smallest: Estimate, gain: Ratio) -> Estimate:
 def _levels(
     cells: Sequence[LoadCell], gains: Mapping[int, Ratio], deviation: float, freedom: int
 ) -> dict[int, Estimate]:
-    """Return log size → throughput relative to the smallest log, without block effects; without sizes where nothing
-    succeeded.
+    """Return log size → throughput relative to the smallest log, without block effects.
 
-    There is no interval if no load was repeated: the spread within one load is smaller than that between comparable
-    loads.
+    Sizes at which nothing succeeded are left out. There is no interval if no load was repeated: the spread within one
+    load is smaller than that between comparable loads.
     """
     if not gains:
         return {cell.log_size: _with_interval(cell.rate.mean, 1, deviation, 0) for cell in cells}

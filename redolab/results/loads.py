@@ -83,13 +83,13 @@ def found_in(runs: Sequence[Run]) -> MeasuredLoads:
     loads, worst = [], []
     keys, named = Keys(runs), machines_of(runs)
     for run in runs:
-        places = {record.name: (place, record.session) for place, record in run.groups().items()}
+        groups = {record.name: (group, record.session) for group, record in run.groups().items()}
         measured = recoveries_of(run)
         for image in sorted(crashes_of(run), key=lambda each: each.made):
             # A load whose group was not recorded, or was made again, does not count.
-            if image.name not in places:
+            if image.name not in groups:
                 continue
-            group, session = places[image.name]
+            group, session = groups[image.name]
             machine, key = named[run.name][session], keys.load(run, session, image)
             recoveries = [each for each in measured if each.trial.image == image.name]
             if not image.spec.instance.purpose.is_production:

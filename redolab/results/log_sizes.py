@@ -1,4 +1,4 @@
-"""Loads by the size of their redo log, each with the recovery after it and that of the log filled up."""
+"""Loads by the size of their redo log, with their recoveries and the recoveries of a log that was filled up."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LogSize:
 
     series: LoadSeries
     typical: Load
-    """Load with the median throughput: figures of a single load are its."""
+    """Load with the median throughput, which represents the others where a figure is of one load."""
     log_size: int
     rate: Estimate
     """Throughput of all loads, in `unit`."""
@@ -134,7 +134,7 @@ def _log_size(series: LoadSeries, cell: LoadCell, worst: Sequence[WorstCase]) ->
 
 
 def _filled_beside(load: Load, filled: Sequence[WorstCase]) -> Sequence[WorstCase]:
-    """Return the crashes of a log filled like that of the load, except for flushing and the storages of its recoveries.
+    """Return the crashes of a log filled as under the load, except for flushing and the storages of its recoveries.
 
     Recovery differs with less redo: return those filled to the highest age, or all if there are none.
     """

@@ -66,9 +66,7 @@ def storage_label(row: StorageUse, off: Off) -> str:
 
 
 def is_late(row: StorageUse) -> bool:
-    """Return True if simulator overruns (late answers of the disk model) slowed the row, because the disk decided its
-    time.
-    """
+    """Return True if late answers of the disk model slowed the row, because the disk decided its time."""
     return (row.late_share or 0.0) > OFF and (row.decided_by is None or bool(row.decided_by))
 
 
@@ -114,10 +112,10 @@ def disks_of(run: Run) -> tuple[Sequence[ReportTable], Mapping[str, Sequence[Map
     Raises `LabError`.
     """
     names = machines_of([run])[run.name]
-    looked = [(names[each.session], each.check) for each in storages_of(run).records if each.check is not None]
-    if not looked:
+    measured = [(names[each.session], each.check) for each in storages_of(run).records if each.check is not None]
+    if not measured:
         return [], {}
-    checks, machines = [check for _, check in looked], [machine for machine, _ in looked]
+    checks, machines = [check for _, check in measured], [machine for machine, _ in measured]
     return [disks_table(checks, machines)], {"disks": disk_dictionaries(checks, machines)}
 
 

@@ -106,7 +106,7 @@ def beside_baseline(
     rows = []
     for key, of_key in trials.group_by(*by, maintain_order=True):
         values = list(of_key.select("block", treatment, value).iter_rows())
-        found, probable = ratios(values, baseline), chances(values, baseline)
+        changes, p_values = ratios(values, baseline), chances(values, baseline)
         rows += [
             {
                 **dict(zip(by, key, strict=True)),
@@ -114,9 +114,9 @@ def beside_baseline(
                 "change": ratio.change,
                 "low": ratio.low,
                 "high": ratio.high,
-                "chance": probable[name],
+                "chance": p_values[name],
             }
-            for name, ratio in found.items()
+            for name, ratio in changes.items()
         ]
     schema: dict[str, Any] = {name: trials.schema[name] for name in (*by, treatment)}
     return pl.DataFrame(rows, schema | dict.fromkeys(("change", "low", "high", "chance"), pl.Float64))

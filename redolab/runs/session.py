@@ -235,9 +235,9 @@ def _failed(
 ) -> StepsFailed:
     last = failures[-1]
     which = "the last: " * (len(failures) > 1)
-    found = f", and there {'are' if len(findings) > 1 else 'is'} {noun(len(findings), 'finding')}" if findings else ""
+    also = f", and there {'are' if len(findings) > 1 else 'is'} {noun(len(findings), 'finding')}" if findings else ""
     return StepsFailed(
-        f"{how_many(failures, experiment, plan)} ({which}{last.in_words()}){found}",
+        f"{how_many(failures, experiment, plan)} ({which}{last.in_words()}){also}",
         f"'--resume {run.name}' tries again",
         last.details,
     )

@@ -67,12 +67,12 @@ def _answer(verdicts: list[VerdictRecord[Judgement]]) -> str:
 
 
 def _table(verdicts: list[VerdictRecord[Judgement]]) -> ReportTable:
-    found: dict[tuple[str, str], list[Judgement]] = {}
+    judgements: dict[tuple[str, str], list[Judgement]] = {}
     for each in verdicts:
-        found.setdefault((each.verdict.image, each.verdict.server), []).append(each.verdict)
+        judgements.setdefault((each.verdict.image, each.verdict.server), []).append(each.verdict)
     rows = [
         _Row(image, server, Counter(each.ruling for each in own), sum(len(each.checks) for each in own))
-        for (image, server), own in found.items()
+        for (image, server), own in judgements.items()
     ]
     columns = [
         Column[_Row]("state", lambda row: row.image),

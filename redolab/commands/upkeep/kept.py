@@ -62,12 +62,12 @@ _RUN_COLUMNS = [
     Column[RunRecord]("asked for", _options),
 ]
 _IMAGE_COLUMNS = [
-    Column[tuple[CrashImage, int]]("crash image", lambda kept: kept[0].name),
-    Column[tuple[CrashImage, int]]("made", lambda kept: f"{kept[0].made:%Y-%m-%d %H:%M} UTC"),
-    Column[tuple[CrashImage, int]]("of", lambda kept: _crashed(kept[0])),
-    Column[tuple[CrashImage, int]]("redo age", lambda kept: _age(kept[0]), right=True),
-    Column[tuple[CrashImage, int]]("struck because", lambda kept: kept[0].why_killed),
-    Column[tuple[CrashImage, int]]("on disk", lambda kept: format_size(kept[1]), right=True),
+    Column[tuple[CrashImage, int]]("crash image", lambda sized: sized[0].name),
+    Column[tuple[CrashImage, int]]("made", lambda sized: f"{sized[0].made:%Y-%m-%d %H:%M} UTC"),
+    Column[tuple[CrashImage, int]]("of", lambda sized: _crashed(sized[0])),
+    Column[tuple[CrashImage, int]]("redo age", lambda sized: _age(sized[0]), right=True),
+    Column[tuple[CrashImage, int]]("struck because", lambda sized: sized[0].why_killed),
+    Column[tuple[CrashImage, int]]("on disk", lambda sized: format_size(sized[1]), right=True),
 ]
 _DATASET_COLUMNS = [
     Column[Dataset]("dataset", lambda dataset: dataset.spec.key),

@@ -86,7 +86,7 @@ def add_server(progress: Progress, name: str, tarball: Path | None, sha256: str 
     if (tarball is None) == (path is None):
         raise InvalidInput("a server is added from one place", "give either --tarball FILE or --path DIR")
     known = dict(server_catalogue().items()).get(name)
-    # A tarball of a known server is one more version of it.
+    # A tarball of a known server adds a version to it.
     check_name(name, [name] if known is not None and tarball is None else [])
     with open_lab(progress, RunStore().clear_unfinished) as lab:
         lab.tools.require(["bwrap"], progress)
