@@ -158,13 +158,12 @@ class Run:
 
     def left_by_steps(self) -> set[str]:
         """Return the logs and evidence of steps: paths in the run's folder, or a whole subfolder by its name."""
-        found = [
-            path
+        return {
+            str(path.relative_to(self.folder))
             for name in _LEFT_BY_STEPS
             for each in (self.folder / name).glob("*")
             for path in (each.glob("*") if each.is_dir() else [each])
-        ]
-        return {str(path.relative_to(self.folder)) for path in found}
+        }
 
     def lines(self, name: str, kind: type[T]) -> list[T]:
         """Return the lines of `NAME.jsonl`, which an experiment added, without a torn last one. Raises `LabError`."""
@@ -339,18 +338,16 @@ class RunStore:
 
     @contextmanager
     def running(self, run: Run, seconds: Mapping[str, float]) -> Iterator[None]:
-        """Mark the run as running, and as complete or incomplete at the end.
+        """Mark the run as running, and as complete or incomplete at the end. After an exception, settle it with the reason.
 
-        After an exception, settle it with the reason.
-
-        `seconds` are those of the run's last session at entry.
+        `seconds`: kind of stage → seconds in the run's present session.
         """
         session = len(run.record().sessions) - 1
         try:
             with _running(run.folder / _LOCK):
                 yield
         except BaseException as error:
-            why = str(error).splitlines()[0] if str(error) else type(error).__name__
+            why = str(error).partition("\n")[0] or type(error).__name__
             record = _with_seconds(run.record(), session, seconds)
             # A failure's message refers to its logs; a stopped run leaves nothing to look into.
             self._settle(run, record, why, keep=not isinstance(error, Interrupted | KeyboardInterrupt))
