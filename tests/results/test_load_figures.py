@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -49,9 +48,14 @@ def machine(at: float) -> MachineSample:
     )  # fmt: skip
 
 
-def figures(moments: Sequence[WorkloadMoment], seconds: float, killed: float, *series: Sequence[Any]) -> LoadFigures:
-    """The figures of these reports, and of samples of the server and of the machine."""
-    samples, of_machine = series or ([], [])
+def figures(
+    moments: Sequence[WorkloadMoment],
+    seconds: float,
+    killed: float,
+    samples: Sequence[Sample] = (),
+    of_machine: Sequence[MachineSample] = (),
+) -> LoadFigures:
+    """The figures of a load with these reports and samples."""
     found = load_figures(moments, samples, of_machine, CAPACITY, seconds, killed)
     assert found is not None
     return found
