@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from redolab.commands.options import gathered
+from redolab.commands.shared_options import gathered
 
 if TYPE_CHECKING:
     from redolab.servers.address import Address

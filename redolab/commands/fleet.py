@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from redolab.commands.console import console
-from redolab.commands.options import CHANCE, WORKLOAD
 from redolab.commands.prometheus import GivenPrometheus, prometheus_options
+from redolab.commands.shared_options import CHANCE, WORKLOAD
 
 
 @click.command()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from redolab.commands.options import gathered
+from redolab.commands.shared_options import gathered
 
 if TYPE_CHECKING:
     from redolab.watch.monitoring.endpoint import Prometheus

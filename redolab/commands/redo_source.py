@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from redolab.commands.address import GivenServer, address_options
-from redolab.commands.options import gathered
 from redolab.commands.prometheus import GivenPrometheus, prometheus_options
+from redolab.commands.shared_options import gathered
 
 if TYPE_CHECKING:
     from rich.console import Console

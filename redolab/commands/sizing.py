@@ -8,8 +8,8 @@ import click
 
 from redolab.commands.address import GivenServer, address_options
 from redolab.commands.console import console
-from redolab.commands.options import CHANCE, JSON, WORKLOAD
 from redolab.commands.redo_source import GivenRedo, redo_options
+from redolab.commands.shared_options import CHANCE, JSON, WORKLOAD
 
 _STORAGE = click.option(
     "--storage", default="local", metavar="NAME", show_default=True,

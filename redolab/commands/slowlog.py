@@ -12,7 +12,7 @@ import click
 
 from redolab.commands.address import GivenServer, address_options
 from redolab.commands.console import console, progress
-from redolab.commands.options import JSON
+from redolab.commands.shared_options import JSON
 from redolab.errors import InvalidInput
 from redolab.machine.priority import give_way
 

@@ -8,7 +8,7 @@ import click
 
 from redolab.commands.address import GivenServer, address_options
 from redolab.commands.console import console
-from redolab.commands.options import RECOVERS_ON, WORKLOAD
+from redolab.commands.shared_options import RECOVERS_ON, WORKLOAD
 
 
 @click.command()

@@ -18,22 +18,22 @@ CHANCE = click.option(
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 
-Command = Callable[..., None]
+Verb = Callable[..., None]
 
 
-def gathered(parameter: str, kind: type[Any], *options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def gathered(parameter: str, kind: type[Any], *options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:
     """Return a decorator that gives a command these options, whose values it receives as one `kind` in `parameter`.
 
     The options are named as the fields of `kind`, a data class.
     """
 
-    def decorator(command: Command) -> Command:
+    def decorator(command: Verb) -> Verb:
         @functools.wraps(command)
         def with_gathered(**given: Any) -> None:
             values = {field.name: given.pop(field.name) for field in dataclasses.fields(kind)}
             command(**given, **{parameter: kind(**values)})
 
-        decorated: Command = with_gathered
+        decorated: Verb = with_gathered
         for option in reversed(options):
             decorated = option(decorated)
         return decorated
