@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from redolab.disks.figures import OFF
 from redolab.disks.table import disk_dictionaries, disks_table, marks
+from redolab.report.numbers import span
 from redolab.report.table import ReportTable
 from redolab.results.bound import Bound
 from redolab.results.storages import storages_of
@@ -87,8 +88,10 @@ def storage_remarks(rows: Sequence[StorageUse], off: Off) -> list[str]:
         else []
     )
     if late := [row for row in rows if is_late(row)]:
-        shares = {name: [row.late_share or 0.0 for row in late if row.storage == name] for name in _names(late)}
-        by = ", ".join(f"{name}{MARK} by {_span(own)}" for name, own in shares.items())
+        percent = {
+            name: [100 * (row.late_share or 0.0) for row in late if row.storage == name] for name in _names(late)
+        }
+        by = ", ".join(f"{name}{MARK} by {span(values, 0)} %" for name, values in percent.items())
         remarks.append(
             f"Answered later than the disk it stands for: {by}. This machine is slower; such a disk recovers sooner."
         )
@@ -121,9 +124,3 @@ def disks_of(run: Run) -> tuple[Sequence[ReportTable], Mapping[str, Sequence[Map
 
 def _names(rows: Sequence[StorageUse]) -> list[str]:
     return list(dict.fromkeys(row.storage for row in rows))
-
-
-def _span(shares: Sequence[float]) -> str:
-    """Return a range such as `12 to 31 %`."""
-    ends = dict.fromkeys(f"{100 * end:.0f}" for end in (min(shares), max(shares)))
-    return f"{' to '.join(ends)} %"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from redolab.report.numbers import NONE
 from redolab.report.plots import head, plt
 from redolab.report.table import SCREEN, ReportTable
 from redolab.report.table import Column as ReportColumn
@@ -24,7 +25,6 @@ from redolab.units import KIB, format_size
 if TYPE_CHECKING:
     import polars
 
-_UNKNOWN = "–"
 _INDENTED = re.compile(r"\n +")
 _MARGIN = 0.15
 """Inches around a picture."""
@@ -54,7 +54,7 @@ class Column:
     def written(self, value: Any) -> str:
         """Return a value as the table shows it."""
         if value is None:
-            return _UNKNOWN
+            return NONE
         return format(value, self.how) if isinstance(self.how, str) else self.how(value)
 
 
@@ -127,21 +127,21 @@ def ranged(how: str) -> Callable[[Sequence[float]], str]:
     def written(values: Sequence[float]) -> str:
         if len(values) == 1:
             return format(values[0], how)
-        return f"{statistics.median(values):{how}} ({min(values):{how}}–{max(values):{how}})" if values else _UNKNOWN
+        return f"{statistics.median(values):{how}} ({min(values):{how}}–{max(values):{how}})" if values else NONE
 
     return written
 
 
 def listed(how: str) -> Callable[[Sequence[float]], str]:
     """Return a function that formats each of several numbers, in order, as in `16.4, 18.2`."""
-    return lambda values: ", ".join(format(value, how) for value in sorted(values)) or _UNKNOWN
+    return lambda values: ", ".join(format(value, how) for value in sorted(values)) or NONE
 
 
 def change(row: Mapping[str, float | None]) -> str:
     """Return a share with its 95 % interval, as in `+33 % (+22 to +44)`, from `change`, `low` and `high`."""
     at, low, high = (row[name] for name in ("change", "low", "high"))
     if at is None or low is None or high is None:
-        return _UNKNOWN
+        return NONE
     return f"{100 * at:+.0f} % ({100 * low:+.0f} to {100 * high:+.0f})"
 
 

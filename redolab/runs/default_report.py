@@ -13,7 +13,7 @@ from redolab.errors import LabError
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import Ratio
 from redolab.report.labels import server_label
-from redolab.report.numbers import interval_of_median, median_with_interval, noun, number
+from redolab.report.numbers import NONE, interval_of_median, median_with_interval, noun, number, span
 from redolab.report.quantities import Quantity, quantities_of
 from redolab.report.table import SCREEN, Column, ReportTable
 from redolab.runs.factors import read_factors
@@ -69,7 +69,7 @@ def configurations(experiment: type[Experiment[Any, Any, Any, Any, Any]], *runs:
     several = len({each.machine for each in results}) > 1
     made = []
     for machine, version, group, step in sorted(by_cell, key=lambda each: ranks.get(each[2:], len(ranks))):
-        factors = {_heading(name): value for part in (group, step) for name, value in part.described().items()}
+        factors = {name.replace("_", " "): value for part in (group, step) for name, value in part.described().items()}
         if version and "server" in factors:
             factors["server"] = server_label(factors["server"], version)
         where = {"machine": machine} if several else {}
@@ -105,10 +105,8 @@ def answer(measured: Sequence[Configuration], name: str, quantity: Quantity) -> 
     if not medians:
         return "Nothing was measured."
     unit = f" {quantity.unit}" if quantity.unit else ""
-    low, high = number(min(medians), quantity.places), number(max(medians), quantity.places)
-    span = f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
     title = f"{quantity.title[0].upper()}{quantity.title[1:]}"
-    return f"{title}: {span} (medians of {noun(len(medians), 'configuration')})."
+    return f"{title}: {span(medians, quantity.places)}{unit} (medians of {noun(len(medians), 'configuration')})."
 
 
 def configurations_table(
@@ -130,7 +128,7 @@ def configurations_table(
         for name in headings
     ]
     all_notes = [*notes, _NOTE] if quantities else notes
-    n = Column[Configuration]("n", lambda row: str(len(row.results)), right=True, shared=_each)
+    n = Column[Configuration]("n", lambda row: str(len(row.results)), right=True, shared="n={} each".format)
 
     def with_intervals(count: int) -> ReportTable:
         """Return the table with the intervals of its first `count` quantities."""
@@ -172,12 +170,8 @@ def plot_quantity(folder: Path, measured: Sequence[Configuration], name: str, qu
     save(figure, folder / name)
 
 
-def _heading(name: str) -> str:
-    return name.replace("_", " ")
-
-
 def _factor(row: Configuration, name: str) -> str:
-    return row.factors.get(name, "–")
+    return row.factors.get(name, NONE)
 
 
 def _is_right(measured: Sequence[Configuration], name: str) -> bool:
@@ -189,7 +183,3 @@ def _median(row: Configuration, name: str, places: int, *, interval: bool) -> st
     if interval or not values:
         return median_with_interval(values, places)
     return number(statistics.median(values), places)
-
-
-def _each(count: str) -> str:
-    return f"n={count} each"

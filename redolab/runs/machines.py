@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from redolab.machine.facts import Machine
 from redolab.machine.machine_class import MachineClass, machine_classes
+from redolab.report.numbers import NONE
 from redolab.report.table import Column, ReportTable
 from redolab.runs.schema import Session
 from redolab.runs.store import Run
@@ -74,15 +75,15 @@ def machines_table(experiment: type[Declaration], run: Run) -> ReportTable | Non
         return None
     columns = [
         Column[_CheckedMachine]("machine", lambda row: row.name),
-        Column[_CheckedMachine]("CPU", lambda row: row.machine.cpu or "–"),
+        Column[_CheckedMachine]("CPU", lambda row: row.machine.cpu or NONE),
         Column[_CheckedMachine]("cores", lambda row: str(row.machine.cores), right=True),
-        Column[_CheckedMachine]("kernel", lambda row: row.machine.kernel or "–"),
+        Column[_CheckedMachine]("kernel", lambda row: row.machine.kernel or NONE),
         Column[_CheckedMachine]("disk", lambda row: f"{row.machine.disk.file_system} on {row.machine.disk.device}"),
         Column[_CheckedMachine](
-            f"check: {cell.name}", lambda row: "–" if row.median is None else f"{row.median:.2f}", right=True
+            f"check: {cell.name}", lambda row: NONE if row.median is None else f"{row.median:.2f}", right=True
         ),
         Column[_CheckedMachine](
-            "min–max", lambda row: f"{min(row.values):.2f}–{max(row.values):.2f}" if row.values else "–", right=True
+            "min–max", lambda row: f"{min(row.values):.2f}–{max(row.values):.2f}" if row.values else NONE, right=True
         ),
         Column[_CheckedMachine]("n", lambda row: str(len(row.values)), right=True),
         Column[_CheckedMachine]("to the first", _ratio, right=True),
@@ -95,7 +96,7 @@ def machines_table(experiment: type[Declaration], run: Run) -> ReportTable | Non
 
 
 def _ratio(row: _CheckedMachine) -> str:
-    return f"{row.median / row.first:.2f}" if row.median is not None and row.first else "–"
+    return f"{row.median / row.first:.2f}" if row.median is not None and row.first else NONE
 
 
 def _checked(experiment: type[Declaration], run: Run, column: str) -> list[_CheckedMachine]:

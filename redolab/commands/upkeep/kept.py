@@ -15,7 +15,7 @@ from redolab.lab import Lab, native_folder, open_lab
 from redolab.machine import files
 from redolab.progress import Progress
 from redolab.project import PROJECT
-from redolab.report.table import Column, ReportTable
+from redolab.report.table import Column, ReportTable, known
 from redolab.runs.loading import load_experiment
 from redolab.runs.reporting import ALL_TABLES, TABLE, write_report
 from redolab.runs.schema import RunRecord, RunState
@@ -33,11 +33,6 @@ def _options(record: RunRecord) -> str:
 
 def _sizes(text: str) -> str:
     return ",".join(format_size(int(part)) for part in text.split(",") if part)
-
-
-def _age(image: CrashImage) -> str:
-    age = image.last_sample.checkpoint_age
-    return "–" if age is None else format_size(age)
 
 
 def _crashed(image: CrashImage) -> str:
@@ -65,7 +60,9 @@ _IMAGE_COLUMNS = [
     Column[tuple[CrashImage, int]]("crash image", lambda sized: sized[0].name),
     Column[tuple[CrashImage, int]]("made", lambda sized: f"{sized[0].made:%Y-%m-%d %H:%M} UTC"),
     Column[tuple[CrashImage, int]]("of", lambda sized: _crashed(sized[0])),
-    Column[tuple[CrashImage, int]]("redo age", lambda sized: _age(sized[0]), right=True),
+    Column[tuple[CrashImage, int]](
+        "redo age", lambda sized: known(sized[0].last_sample.checkpoint_age, format_size), right=True
+    ),
     Column[tuple[CrashImage, int]]("struck because", lambda sized: sized[0].why_killed),
     Column[tuple[CrashImage, int]]("on disk", lambda sized: format_size(sized[1]), right=True),
 ]

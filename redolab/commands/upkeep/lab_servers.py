@@ -10,6 +10,7 @@ from redolab.errors import InvalidInput
 from redolab.lab import open_lab, servers_of
 from redolab.progress import Progress
 from redolab.project import PROJECT
+from redolab.report.numbers import NONE
 from redolab.report.table import Column, ReportTable
 from redolab.runs.store import RunStore
 from redolab.servers.catalogue import own_servers, server_catalogue
@@ -60,7 +61,7 @@ _COLUMNS = [
     Column[ListedServer]("redo format", lambda server: server.entry.dialect().redo_format),
     Column[ListedServer]("from", lambda server: ("yours: " if server.own else "") + server.entry.source.about),
     Column[ListedServer]("state", lambda server: server.state),
-    Column[ListedServer]("on disk", lambda server: format_size(server.size) if server.size else "–", right=True),
+    Column[ListedServer]("on disk", lambda server: format_size(server.size) if server.size else NONE, right=True),
 ]
 
 
