@@ -17,7 +17,7 @@ from redolab.lines import Line
 from redolab.machine.facts import Copy, Disk, Machine
 from redolab.machine.machine_class import machine_classes
 from redolab.results.alike import Keyed
-from redolab.results.comparison_key import Alike, alike, storage_key
+from redolab.results.comparison_key import ComparisonKey, comparison_key, storage_key
 from redolab.results.load_figures import load_figures
 from redolab.results.loads import Load
 from redolab.results.recoveries import Recovery
@@ -88,10 +88,10 @@ def production_load(run: str, log_size: int, rate: float, lasted: int = 60) -> L
     return Load(run, 0, "local", load_key(spec), made, moments, [], figures, [])
 
 
-def load_key(spec: CrashSpec) -> Alike:
+def load_key(spec: CrashSpec) -> ComparisonKey:
     """The key of a load on this machine."""
     (here,) = machine_classes([MACHINE])
-    return alike(
+    return comparison_key(
         machine=here,
         server=spec.dataset.server,
         version=spec.dataset.version,
@@ -107,7 +107,7 @@ def keyed(
     """A recovery on a machine, this one unless another is given, with its key."""
     made, crash = measured or record(), of_image or image()
     (here,) = machine_classes([machine or MACHINE])
-    key = alike(
+    key = comparison_key(
         machine=here,
         server=made.trial.server,
         version=made.trial.version,

@@ -15,12 +15,12 @@ from redolab.crash.bench.factors import several_servers
 from redolab.errors import InvalidInput, LabError
 from redolab.report.quantities import quantity
 from redolab.runs.bench import GroupContext, StepContext
-from redolab.runs.combinations import crossed, one_at_a_time
 from redolab.runs.experiment import Experiment, Noun
 from redolab.runs.factors import whole_number
 from redolab.runs.needs import Needs
 from redolab.runs.options import Option
 from redolab.runs.plan import PlannedGroup, PlannedStep
+from redolab.runs.planned_cells import crossed, one_at_a_time
 from redolab.runs.schema import Trial
 from redolab.servers import sizes
 from redolab.servers.catalogue import server_catalogue

@@ -19,7 +19,7 @@ from redolab.report.quantities import Quantity
 from redolab.report.table import PAGE, SCREEN, Column, ReportTable
 from redolab.results.changed_settings import BASELINE, LOADS, changed_settings, effects_figure, variables_of
 from redolab.results.loads import found_in
-from redolab.results.marks import Off, OnStorage, disks_of, marks_of, storage_label, storage_remarks
+from redolab.results.marks import Off, StorageUse, disks_of, marks_of, storage_label, storage_remarks
 from redolab.results.measured import by_age
 from redolab.runs.factors import read_factors
 from redolab.runs.frames import run_rows
@@ -51,7 +51,8 @@ def report(run: Run) -> Report:
         return Report(answer="No setting was compared with its baseline.", tables=[])
     effects = changed_settings(by_age(polars.DataFrame(trials, infer_schema_length=None)), variables_of([run]))
     levels = effects.drop("age", "place").to_dicts()
-    table = partial(settings_table, levels, found_in([run]).loads, marks_of([run]), _left_out(run))
+    uses = [load.storage_use for load in found_in([run]).loads]
+    table = partial(settings_table, levels, uses, marks_of([run]), _left_out(run))
     disks, disk_rows = disks_of(run)
     return Report(
         answer=answer(levels),
@@ -96,7 +97,7 @@ def answer(levels: Sequence[Row]) -> str:
 
 
 def settings_table(
-    levels: Sequence[Row], loads: Sequence[OnStorage], off: Off, left_out: Sequence[str], widest: int = SCREEN
+    levels: Sequence[Row], loads: Sequence[StorageUse], off: Off, left_out: Sequence[str], widest: int = SCREEN
 ) -> ReportTable:
     """Return a row for each level, significant changes of throughput first; `loads` ran on its storages."""
     by_lateness = sorted(loads, key=lambda each: each.late_share or 0.0)

@@ -150,7 +150,7 @@ def sizes_table(series: Sequence[Series], off: Off, widest: int = SCREEN) -> Rep
         f"redo, recovery: of the crash at a load's end, under production flushing. back: until throughput is {BACK:.0%} of "
         "what it was; a recovery after which it was not counts as never. log full: flushing was held back until the crash.",
         *(f"{name}: {fact}." for name, one in zip(names(series), series, strict=True) for fact in _facts(one)),
-        *storage_remarks([each for one in series for each in one], off),
+        *storage_remarks([each.storage_use for one in series for each in one], off),
         *workload_catalogue().get(series[0][0].series.made.workload).caveats,
     ]
     rows = [each for one in series for each in one]
@@ -178,7 +178,7 @@ def _identity_columns(series: Sequence[Series], off: Off) -> list[Column[LogSize
     return [
         *([Column[LogSize]("machine", lambda row: row.machine)] if several_machines else []),
         Column[LogSize]("server", lambda row: row.label, shared=str),
-        Column[LogSize]("storage", lambda row: storage_label(row, off), shared="on {}".format),
+        Column[LogSize]("storage", lambda row: storage_label(row.storage_use, off), shared="on {}".format),
         Column[LogSize]("settings", lambda row: row.series.made.settings, shared=str),
         Column[LogSize]("pool", lambda row: format_size(row.series.made.pool), shared="pool {}".format),
         Column[LogSize]("tables", lambda row: format_size(row.series.made.tables), shared="tables {}".format),

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from redolab.commands.shared_options import gathered
+
 if TYPE_CHECKING:
     from redolab.servers.address import Address
-
-_OPTIONS = (
-    click.option("-c", "--defaults-file", type=click.Path(path_type=Path), metavar="FILE", help="An option file's [client] part."),
-    click.option("--socket", metavar="PATH", help="The server's unix socket."),
-    click.option("--host", metavar="NAME", help="The server's host."),
-    click.option("--port", type=int, metavar="N", help="Its port.  [default: 3306]"),
-    click.option("--user", metavar="NAME", help="Who asks.  [default: as the clients do]"),
-    click.option("--ask-password", is_flag=True, help="Prompt for the password; else option file or $MYSQL_PWD have it."),
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,28 +47,20 @@ class GivenServer:
     def completed(self, address: Address) -> Address:
         """Return an address with its password. Raises `InvalidInput` if it names no server."""
         address.check()
-        asked = click.prompt("Password", hide_input=True, default="", show_default=False) if self.ask_password else None
-        return address.with_password(asked)
+        password = (
+            click.prompt("Password", hide_input=True, default="", show_default=False) if self.ask_password else None
+        )
+        return address.with_password(password)
 
 
-def address_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command these options, which it receives together as its parameter `server_at`."""
-
-    @functools.wraps(command)
-    def with_server(
-        *arguments: Any,
-        defaults_file: Path | None,
-        socket: str | None,
-        host: str | None,
-        port: int | None,
-        user: str | None,
-        ask_password: bool,
-        **options: Any,
-    ) -> None:
-        given = GivenServer(defaults_file, socket, host, port, user, ask_password)
-        command(*arguments, server_at=given, **options)
-
-    decorated: Callable[..., None] = with_server
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated
+address_options = gathered(
+    "server_at",
+    GivenServer,
+    click.option("-c", "--defaults-file", type=click.Path(path_type=Path), metavar="FILE", help="An option file's [client] part."),
+    click.option("--socket", metavar="PATH", help="The server's unix socket."),
+    click.option("--host", metavar="NAME", help="The server's host."),
+    click.option("--port", type=int, metavar="N", help="Its port.  [default: 3306]"),
+    click.option("--user", metavar="NAME", help="Who asks.  [default: as the clients do]"),
+    click.option("--ask-password", is_flag=True, help="Prompt for the password; else option file or $MYSQL_PWD have it."),
+)  # fmt: skip
+"""Decorator that gives a command these options, which it receives together as its parameter `server_at`."""

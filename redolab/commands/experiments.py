@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -71,21 +71,11 @@ class _Experiments(click.Group):
 
 
 def _option(factor: Factor) -> click.Option:
-    default = f"  [default: {factor.default}]" if factor.default is not None and not factor.switch else ""
-    return click.Option(
-        [factor.option, factor.name],
-        help=factor.about + default,
-        metavar=None if factor.switch else factor.variable,
-        **_switched(factor.switch),
-    )
-
-
-def _switched(is_switch: bool) -> dict[str, Any]:
-    """Return the parameters that make an option a switch.
-
-    A `flag_value` of None would make any option's value optional.
-    """
-    return {"is_flag": True, "flag_value": "on"} if is_switch else {}
+    names = [factor.option, factor.name]
+    if factor.switch:
+        return click.Option(names, help=factor.about, is_flag=True, flag_value="on")
+    default = "" if factor.default is None else f"  [default: {factor.default}]"
+    return click.Option(names, help=factor.about + default, metavar=factor.variable)
 
 
 @click.group(cls=_Experiments)
@@ -127,22 +117,13 @@ def _run_anywhere(name: str, given: Mapping[str, str | None]) -> None:
         run_experiment(name, read_factors(factors, given), progress())
         return
     # Do not read it here: a folder in `storage=` or a server of the user's own is on that machine.
-    words = [
+    options = [
         word
         for each in factors_of(factors)
         if each.name not in (_MACHINE, _PROVIDER) and (text := given.get(each.name)) is not None
         for word in _words(each, text)
     ]
-    servers: tuple[str, ...] = ()
-    if given.get(_RESUME) is None:
-        servers = tuple(
-            wanted
-            for each in factors_of(factors)
-            # Without another server, an image is recovered by the server that it was made with, which its machine has.
-            if each.name == _SERVER and (text := given.get(_SERVER) or (None if given.get(_IMAGE) else each.default))
-            for wanted in _several(each.parse(text))
-        )
-    run_on(address, ["run", name, *words], servers)
+    run_on(address, ["run", name, *options], _servers(factors_of(factors), given))
 
 
 def _words(factor: Factor, text: str) -> list[str]:
@@ -152,5 +133,13 @@ def _words(factor: Factor, text: str) -> list[str]:
     return [factor.option, text]
 
 
-def _several(names: object) -> tuple[str, ...]:
-    return tuple(map(str, names)) if isinstance(names, tuple) else (str(names),)
+def _servers(factors: Sequence[Factor], given: Mapping[str, str | None]) -> Sequence[str]:
+    """Return the servers that another machine must be given; it has those of a run that it resumes."""
+    from redolab.runs.factors import words
+
+    factor = next((each for each in factors if each.name == _SERVER), None)
+    if factor is None or given.get(_RESUME) is not None:
+        return ()
+    # Without another server, an image is recovered by the server that it was made with, which its machine has.
+    names = given.get(_SERVER) or (None if given.get(_IMAGE) else factor.default)
+    return words(factor.parse(names)).split(",") if names else ()

@@ -8,6 +8,7 @@ import click
 
 from redolab.commands.console import console
 from redolab.commands.prometheus import GivenPrometheus, prometheus_options
+from redolab.commands.shared_options import CHANCE, WORKLOAD
 
 
 @click.command()
@@ -17,9 +18,7 @@ from redolab.commands.prometheus import GivenPrometheus, prometheus_options
 )
 @click.option("--for", "seconds", metavar="TIME", help="How far back to look.  [default: 30d]")
 @click.option("--rto", required=True, metavar="TIME", help="Recovery within this, as in 5m.")
-@click.option(
-    "--chance", default="5%", metavar="SHARE", show_default=True, help="Fewer recoveries than that may take longer."
-)
+@CHANCE
 @click.option(
     "--loss",
     default="3%",
@@ -41,7 +40,7 @@ from redolab.commands.prometheus import GivenPrometheus, prometheus_options
     show_default=True,
     help="Of servers for which the fleet file has none.",
 )
-@click.option("--workload", metavar="NAME", help="Whose kind of redo it is.  [default: the slowest known]")
+@WORKLOAD
 @click.option(
     "--servers",
     "rules",

@@ -97,9 +97,9 @@ def attach(name: str | None) -> None:
 
 def _without_option(arguments: Sequence[str]) -> list[str]:
     """Return the present command line without the option for the machine."""
-    kept, skip = [], False
+    others, skip = [], False
     for word in arguments:
         if not skip and word != _OPTION and not word.startswith(f"{_OPTION}="):
-            kept.append(word)
+            others.append(word)
         skip = word == _OPTION and not skip
-    return kept
+    return others

@@ -15,7 +15,6 @@ from redolab.commands import (
     completion,
     experiments,
     fleet,
-    images,
     machine,
     machines,
     runs,
@@ -48,8 +47,8 @@ def main() -> None:
         sys.exit(said(error, debug=debug))
 
 
-def _say_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
-    if not asked:
+def _say_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted:
         return
     from redolab import __version__
     from redolab.machine.commit import lab_commit
@@ -106,8 +105,8 @@ _SECTIONS: dict[str, tuple[click.Command, ...]] = {
         runs.report,
         runs.judge,
         runs.keep,
-        images.images,
-        images.recover,
+        runs.images,
+        runs.recover,
         runs.rm,
         machine.clean,
     ),

@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+
+from redolab.commands.shared_options import gathered
 
 if TYPE_CHECKING:
     from redolab.watch.monitoring.endpoint import Prometheus
     from redolab.watch.monitoring.servers import Span
 
-_OPTIONS = (
-    click.option(
-        "--prometheus",
-        metavar="URL",
-        help="A Prometheus, or what has its HTTP API: VictoriaMetrics, Thanos; of PMM https://HOST/prometheus.",
-    ),
-    click.option(
-        "--http-config",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="Who asks, as promtool has it; else $PROMETHEUS_TOKEN, or $PROMETHEUS_USER and $PROMETHEUS_PASSWORD.",
-    ),
-    click.option("--timeout", metavar="TIME", help="How long a query may take.  [default: 60s]"),
-    click.option(
-        "--end",
-        type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]),
-        metavar="WHEN",
-        help="End of the time that is looked at, as in 2026-11-28T06:00 (UTC).  [default: now]",
-    ),
-    click.option(
-        "--from-os-log-written",
-        is_flag=True,
-        help="Where there is no LSN, take Innodb_os_log_written for an upper bound of the redo.",
-    ),
-)
 _LONG = "30d"
 
 
@@ -55,7 +30,7 @@ class GivenPrometheus:
 
     @property
     def is_anything(self) -> bool:
-        """Return True if any of them was given."""
+        """True if any of them was given."""
         return any((self.url, self.http_config, self.timeout, self.end, self.from_os_log_written))
 
     def open(self) -> Prometheus:
@@ -82,23 +57,32 @@ class GivenPrometheus:
         return Span(time.time() if self.end is None else self.end.replace(tzinfo=UTC).timestamp(), length)
 
 
-def prometheus_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command these options, which it receives together as its parameter `monitored_by`."""
-
-    @functools.wraps(command)
-    def with_prometheus(
-        *arguments: Any,
-        prometheus: str | None,
-        http_config: Path | None,
-        timeout: str | None,
-        end: datetime | None,
-        from_os_log_written: bool,
-        **options: Any,
-    ) -> None:
-        given = GivenPrometheus(prometheus, http_config, timeout, end, from_os_log_written)
-        command(*arguments, monitored_by=given, **options)
-
-    decorated: Callable[..., None] = with_prometheus
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated
+prometheus_options = gathered(
+    "monitored_by",
+    GivenPrometheus,
+    click.option(
+        "--prometheus",
+        "url",
+        metavar="URL",
+        help="A Prometheus, or what has its HTTP API: VictoriaMetrics, Thanos; of PMM https://HOST/prometheus.",
+    ),
+    click.option(
+        "--http-config",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Who asks, as promtool has it; else $PROMETHEUS_TOKEN, or $PROMETHEUS_USER and $PROMETHEUS_PASSWORD.",
+    ),
+    click.option("--timeout", metavar="TIME", help="How long a query may take.  [default: 60s]"),
+    click.option(
+        "--end",
+        type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]),
+        metavar="WHEN",
+        help="End of the time that is looked at, as in 2026-11-28T06:00 (UTC).  [default: now]",
+    ),
+    click.option(
+        "--from-os-log-written",
+        is_flag=True,
+        help="Where there is no LSN, take Innodb_os_log_written for an upper bound of the redo.",
+    ),
+)
+"""Decorator that gives a command these options, which it receives together as its parameter `monitored_by`."""

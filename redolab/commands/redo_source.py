@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from redolab.commands.address import GivenServer
-from redolab.commands.prometheus import GivenPrometheus
+from redolab.commands.address import GivenServer, address_options
+from redolab.commands.prometheus import GivenPrometheus, prometheus_options
+from redolab.commands.shared_options import gathered
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,7 +49,9 @@ class GivenRedo:
     server_at: GivenServer
     monitored_by: GivenPrometheus
     instance: str | None
+    """Name of a server that the Prometheus knows."""
     seconds: str | None
+    """Time to sample, or to look back, as given."""
 
     def check(self, *, is_described: bool) -> None:
         """Raise `UsageError` unless one source is named. `is_described`: the options give both version and pool."""
@@ -115,15 +118,43 @@ class GivenRedo:
         prometheus, span = self.monitored_by.open(), self.monitored_by.span(self.seconds)
         bound = self.monitored_by.from_os_log_written
         matchers = matchers_of(prometheus, name, span.end)
-        (told,) = servers_of(prometheus, matchers, span, by_os_log_written=bound)
+        (monitored,) = servers_of(prometheus, matchers, span, by_os_log_written=bound)
         return RedoSource(
-            lambda _: demand_of_monitored(told, span, from_os_log_written=bound),
-            server=told.server,
-            pool=told.pool,
-            read_threads=told.read_threads,
-            tables=told.tables,
-            binary_log=told.binary_log,
-            dirty_pages=told.dirty_pages,
-            log_size=log_size_of(told),
+            lambda _: demand_of_monitored(monitored, span, from_os_log_written=bound),
+            server=monitored.server,
+            pool=monitored.pool,
+            read_threads=monitored.read_threads,
+            tables=monitored.tables,
+            binary_log=monitored.binary_log,
+            dirty_pages=monitored.dirty_pages,
+            log_size=log_size_of(monitored),
             os_log_written_hours=os_log_written_hours(prometheus, matchers, span.end) if with_hours else None,
         )
+
+
+redo_options = gathered(
+    "redo",
+    GivenRedo,
+    click.option(
+        "--samples",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="What 'redolab sample -o' wrote, or a table.",
+    ),
+    click.option(
+        "--redo-per-hour", metavar="SIZE", help="Redo of the busiest hour by LSN, as in 2.7G, instead of samples."
+    ),
+    address_options,
+    prometheus_options,
+    click.option(
+        "--instance", metavar="NAME", help="Which server of the Prometheus: its instance, or its service name in PMM."
+    ),
+    click.option(
+        "--for",
+        "seconds",
+        metavar="TIME",
+        help="How long to sample a server, or how far to look back in Prometheus.  [default: 2m, 30d]",
+    ),
+)
+"""Decorator that gives a command these options, which it receives together as its parameter `redo`."""

@@ -1,6 +1,8 @@
-"""Runs: listed, shown, reported again, removed."""
+"""Runs, crash images and kept power cuts: listed, shown, recovered again, removed."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
@@ -11,7 +13,7 @@ from redolab.commands.machines import machine_option
 @click.command()
 def runs() -> None:
     """List the runs that are kept."""
-    from redolab.commands.upkeep.kept_tables import runs_table
+    from redolab.commands.upkeep.kept import runs_table
     from redolab.runs.store import RunStore
 
     readable, errors = RunStore().readable()
@@ -28,7 +30,7 @@ def show(name: str, all_tables: bool) -> None:
 
     RUN is its name, the beginning of it, or `latest`.
     """
-    from redolab.commands.upkeep.kept_tables import show_run
+    from redolab.commands.upkeep.kept import show_run
     from redolab.runs.store import RunStore
 
     show_run(console(), RunStore().get(name), all_tables=all_tables)
@@ -61,6 +63,32 @@ def judge(name: str, jobs: str) -> None:
 
 
 @click.command()
+@machine_option
+def images() -> None:
+    """List the crash images and datasets that are kept, with what they are for and what they take.
+
+    `redolab rm NAME` removes one.
+    """
+    from redolab.commands.upkeep.kept import datasets_table, images_table
+
+    show_or_say(images_table(), "no crash images yet: 'make experiment recovery' makes one")
+    show_or_say(datasets_table(), "no datasets yet")
+
+
+@click.command()
+@click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
+@click.option("--server", help="Another server.  [default: the one that was under load]", metavar="NAME")
+def recover(folder: Path, server: str | None) -> None:
+    """Recover a power cut again that a run has kept as evidence, and judge it.
+
+    FOLDER is its folder. A crash image is recovered again by `make experiment recovery IMAGE=NAME`.
+    """
+    from redolab.commands.upkeep.recover_cut import recover_cut
+
+    recover_cut(folder, server, progress())
+
+
+@click.command()
 @click.argument("name", metavar="NAME")
 @machine_option
 def rm(name: str) -> None:
@@ -68,7 +96,7 @@ def rm(name: str) -> None:
 
     The runs that used an image or a dataset keep their results.
     """
-    from redolab.commands.upkeep.housekeeping import remove
+    from redolab.commands.upkeep.kept import remove
 
     for line in remove(progress(), name):
         click.echo(line)

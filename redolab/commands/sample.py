@@ -8,6 +8,7 @@ import click
 
 from redolab.commands.address import GivenServer, address_options
 from redolab.commands.console import console
+from redolab.commands.shared_options import RECOVERS_ON, WORKLOAD
 
 
 @click.command()
@@ -15,18 +16,8 @@ from redolab.commands.console import console
 @address_options
 @click.option("--every", default="1s", metavar="TIME", help="Time between two samples, 0.1s to 1h.  [default: 1s]")
 @click.option("--for", "seconds", metavar="TIME", help="How long.  [default: until Ctrl-C]")
-@click.option(
-    "--storage",
-    default="local",
-    show_default=True,
-    metavar="NAME",
-    help="Where it would recover: as for 'predict'.",
-)
-@click.option(
-    "--workload",
-    metavar="NAME",
-    help="Whose kind of redo it is.  [default: the slowest known]",
-)
+@RECOVERS_ON
+@WORKLOAD
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Keep samples: .csv or .parquet.")
 def sample(
     files: tuple[Path, ...],

@@ -12,10 +12,9 @@ from redolab.commands.console import console, progress
 @click.command()
 def servers() -> None:
     """List the servers that can be asked for."""
-    from redolab.commands.upkeep.housekeeping import listed_servers
-    from redolab.commands.upkeep.servers_table import servers_table
+    from redolab.commands.upkeep.lab_servers import servers_table
 
-    servers_table(listed_servers()).show(console())
+    servers_table().show(console())
 
 
 @click.group()
@@ -33,7 +32,7 @@ def server_add(name: str, tarball: Path | None, sha256: str | None, path: Path |
 
     A tarball of a server that there is becomes one more version of it, for runs that were planned with that.
     """
-    from redolab.commands.upkeep.housekeeping import add_server
+    from redolab.commands.upkeep.lab_servers import add_server
 
     click.echo(add_server(progress(), name, tarball, sha256, path))
 
@@ -42,7 +41,7 @@ def server_add(name: str, tarball: Path | None, sha256: str | None, path: Path |
 @click.argument("name")
 def server_fetch(name: str) -> None:
     """Fetch a server as its source has it today; other versions of it that are there stay."""
-    from redolab.commands.upkeep.housekeeping import fetch_server
+    from redolab.commands.upkeep.lab_servers import fetch_server
 
     click.echo(fetch_server(progress(), name))
 
@@ -51,7 +50,7 @@ def server_fetch(name: str) -> None:
 @click.argument("name")
 def server_rm(name: str) -> None:
     """Forget a server of your own, and remove what was unpacked of it."""
-    from redolab.commands.upkeep.housekeeping import remove_server
+    from redolab.commands.upkeep.lab_servers import remove_server
 
     click.echo(remove_server(progress(), name))
 

@@ -8,15 +8,12 @@ import click
 
 from redolab.commands.address import GivenServer, address_options
 from redolab.commands.console import console
-from redolab.commands.prometheus import GivenPrometheus, prometheus_options
-from redolab.commands.redo_source import GivenRedo
+from redolab.commands.redo_source import GivenRedo, redo_options
+from redolab.commands.shared_options import CHANCE, JSON, WORKLOAD
 
 _STORAGE = click.option(
     "--storage", default="local", metavar="NAME", show_default=True,
     help="A storage of the calibration that comes with redolab, or a calibration of your own: FILE, or FILE:STORAGE.",
-)  # fmt: skip
-_WORKLOAD = click.option(
-    "--workload", metavar="NAME", help="Whose kind of redo it is.  [default: the slowest known]",
 )  # fmt: skip
 _DIRTY = click.option(
     "--dirty-pages", type=click.IntRange(min=1), metavar="N", help="At the crash.  [default: as the workload]"
@@ -37,7 +34,6 @@ _READ_THREADS = click.option(
     help="innodb_read_io_threads of the recovering server.  [default: the asked server's, else 4]",
 )
 _WHY = click.option("--why", "with_why", is_flag=True, help="Show each term, and each reason for the interval's width.")
-_JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 
 
 @click.command()
@@ -49,7 +45,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 @click.option("--log-size", metavar="SIZE", help="Of the whole redo log, as in 8G.  [default: the asked server's]")
 @_STORAGE
 @click.option("--pool", metavar="SIZE", help="Buffer pool of the recovering server.  [default: the asked server's]")
-@_WORKLOAD
+@WORKLOAD
 @_DIRTY
 @_TABLES
 @_UNDO
@@ -58,7 +54,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 @click.option("--age", metavar="SIZE", help="Redo at the crash.  [default: the worst, where statements wait]")
 @address_options
 @_WHY
-@_JSON
+@JSON
 def predict(
     server: str | None,
     log_size: str | None,
@@ -108,13 +104,13 @@ def predict(
         binary_log=parse_size(binary_log) if binary_log else None,
         read_threads=read_threads,
     )
-    found = predicted(model_for(question), parse_size(log_size), parse_size(age) if age else None)
+    prediction = predicted(model_for(question), parse_size(log_size), parse_size(age) if age else None)
     if as_json:
-        _echo_json(found)
+        _echo_json(prediction)
     else:
-        show_predicted(console(), found)
+        show_predicted(console(), prediction)
         if with_why:
-            show_why(console(), found.why)
+            show_why(console(), prediction.why)
 
 
 def _predict_now(
@@ -150,27 +146,7 @@ def _predict_now(
     metavar="NAME",
     help="Of 'redolab servers', or as in mysql-8.4.3.  [default: the sampled one]",
 )
-@click.option(
-    "--samples",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="What 'redolab sample -o' wrote, or a table.",
-)
-@click.option(
-    "--redo-per-hour", metavar="SIZE", help="Redo of the busiest hour by LSN, as in 2.7G, instead of samples."
-)
-@address_options
-@prometheus_options
-@click.option(
-    "--instance", metavar="NAME", help="Which server of the Prometheus: its instance, or its service name in PMM."
-)
-@click.option(
-    "--for",
-    "seconds",
-    metavar="TIME",
-    help="How long to sample a server, or how far to look back in Prometheus.  [default: 2m, 30d]",
-)
+@redo_options
 @click.option("--rto", required=True, metavar="TIME", help="Recovery within this, as in 60s.")
 @click.option(
     "--until",
@@ -179,9 +155,7 @@ def _predict_now(
     show_default=True,
     help="What ends a recovery: the server answers, or all is rolled back too.",
 )
-@click.option(
-    "--chance", default="5%", metavar="SHARE", show_default=True, help="Fewer recoveries than that may take longer."
-)
+@CHANCE
 @click.option(
     "--loss",
     default="3%",
@@ -206,18 +180,13 @@ def _predict_now(
 @_BINARY_LOG
 @_STORAGE
 @click.option("--pool", metavar="SIZE", help="Buffer pool of the recovering server.  [default: the sampled server's]")
-@_WORKLOAD
+@WORKLOAD
 @_READ_THREADS
 @_WHY
-@_JSON
+@JSON
 def size(
     server: str | None,
-    samples: tuple[Path, ...],
-    redo_per_hour: str | None,
-    server_at: GivenServer,
-    monitored_by: GivenPrometheus,
-    instance: str | None,
-    seconds: str | None,
+    redo: GivenRedo,
     rto: str,
     until: str,
     chance: str,
@@ -256,20 +225,12 @@ def size(
     from redolab.units import format_size, parse_duration, parse_percent, parse_size
     from redolab.watch.monitoring.demand import with_dirty_pages
 
-    given = GivenRedo(
-        samples=samples,
-        redo_per_hour=redo_per_hour,
-        server_at=server_at,
-        monitored_by=monitored_by,
-        instance=instance,
-        seconds=seconds,
-    )
-    given.check(is_described=server is not None and pool is not None)
+    redo.check(is_described=server is not None and pool is not None)
     if undo_rows is not None and until == Until.READY:
         raise click.UsageError("--undo-rows counts with --until rolled-back alone")
     limits = Limits(rto=parse_duration(rto), chance=parse_percent(chance), loss=parse_percent(loss))
     check_recovery_time(limits.rto)
-    source = given.source(with_hours=with_others)
+    source = redo.source(with_hours=with_others)
     buffer_pool = parse_size(pool) if pool else source.pool
     if buffer_pool is None:
         raise click.UsageError("give --pool SIZE: no metric tells it (--collect.global_variables)")
@@ -304,13 +265,13 @@ def size(
         else:
             compared_table(others, limits, title, Moment(crash)).show(console())
         return
-    found = sized(model, demand, limits, shipped_trades(), Moment(crash))
+    advice = sized(model, demand, limits, shipped_trades(), Moment(crash))
     if as_json:
-        _echo_json(found)
+        _echo_json(advice)
     else:
-        show_sized(console(), found)
-        if with_why and found.why is not None:
-            show_why(console(), found.why)
+        show_sized(console(), advice)
+        if with_why and advice.why is not None:
+            show_why(console(), advice.why)
 
 
 @click.command()
@@ -347,21 +308,21 @@ def fit(names: tuple[str, ...], output: Path | None, machine: str | None) -> Non
     runs = [RunStore().get(name) for name in names]
     # Refuse a page without runs before anything is written.
     loads = [] if runs or output is None else committed_loads()
-    found = fit_runs(runs, machine) if runs else fit_committed(machine)
-    for table in rates_tables(found.calibration):
+    fitted = fit_runs(runs, machine) if runs else fit_committed(machine)
+    for table in rates_tables(fitted.calibration):
         table.show(console())
-    if found.judged:
-        errors_table(error_rows(found.judged)).show(console())
-    for said in learned_from(found):
-        console().print(said)
+    if fitted.judged:
+        errors_table(error_rows(fitted.judged)).show(console())
+    for sentence in learned_from(fitted):
+        console().print(sentence)
     if output is not None:
-        calibration = on_own_machine(found, shipped_calibration()) if runs else found.calibration
+        calibration = on_own_machine(fitted, shipped_calibration()) if runs else fitted.calibration
         write_calibration(output, calibration)
         click.echo(f"written: {output}")
     if output is not None and not runs:
-        beside = output.with_name("throughput.json")
-        write_trades(beside, trades_of(loads))
-        click.echo(f"written: {beside}")
+        throughput = output.with_name("throughput.json")
+        write_trades(throughput, trades_of(loads))
+        click.echo(f"written: {throughput}")
 
 
 @click.command()
@@ -412,7 +373,7 @@ def _check_folder(output: Path) -> None:
         raise click.UsageError(f"there is no folder {output.absolute().parent}: make it, or write elsewhere")
 
 
-def _echo_json(found: object) -> None:
+def _echo_json(content: object) -> None:
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    click.echo(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())

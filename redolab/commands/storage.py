@@ -33,7 +33,20 @@ def storage_check(names: tuple[str, ...], beside_others: bool) -> None:
 
     PROFILE is a name of 'redolab storage list', or a folder's path as in /mnt/fast.
     """
-    from redolab.commands.upkeep.storage_check import check_storages
+    from redolab.disks.attaching import Storages, check_possible
+    from redolab.disks.catalogue import storage_profile
+    from redolab.disks.figures import figures_off
+    from redolab.disks.table import disks_table
+    from redolab.lab import open_lab
+    from redolab.runs.store import RunStore
 
-    if not check_storages(names, progress(), beside_others=beside_others):
+    shown = progress()
+    profiles = {name: storage_profile(name) for name in names}
+    with open_lab(shown, RunStore().clear_unfinished, beside_others=beside_others) as lab:
+        check_possible(profiles)
+        with Storages(lab, profiles) as storages:
+            checks = list(storages.disk_checks(list(profiles)))
+    shown.console.print()
+    disks_table(checks).show(shown.console)
+    if any(figures_off(check) for check in checks):
         sys.exit(1)

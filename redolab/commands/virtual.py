@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from redolab.commands.console import console, progress
+
+if TYPE_CHECKING:
+    from redolab.machines.virtual.vagrant import Guest
 
 _provider = click.option(
     "--provider", metavar="PROVIDER", help="libvirt or virtualbox.  [default: as vagrant/settings.yaml]"
@@ -21,9 +25,7 @@ def vm() -> None:
 @vm.command()
 def box() -> None:
     """Build its box of Debian packages, unless it is built."""
-    from redolab.machines.virtual.vagrant import Guest
-
-    file = Guest("libvirt").build_box(progress())
+    file = _guest("libvirt").build_box(progress())
     console().print(f"the box: {file}", highlight=False, soft_wrap=True)
 
 
@@ -31,9 +33,7 @@ def box() -> None:
 @_provider
 def up(provider: str | None) -> None:
     """Bring it up: all that is missing is made."""
-    from redolab.machines.virtual.vagrant import Guest
-
-    guest = Guest(provider)
+    guest = _guest(provider)
     guest.up(progress())
     console().print(f"the virtual machine: {guest.status()}", highlight=False)
 
@@ -42,9 +42,7 @@ def up(provider: str | None) -> None:
 @_provider
 def status(provider: str | None) -> None:
     """Say how it stands."""
-    from redolab.machines.virtual.vagrant import Guest
-
-    console().print(f"the virtual machine: {Guest(provider).status()}", highlight=False)
+    console().print(f"the virtual machine: {_guest(provider).status()}", highlight=False)
 
 
 @vm.command()
@@ -52,9 +50,9 @@ def status(provider: str | None) -> None:
 @click.argument("words", metavar="[COMMAND]…", nargs=-1)
 def ssh(provider: str | None, words: tuple[str, ...]) -> None:
     """Log in to it as root, or run a command there."""
-    from redolab.machines.virtual.vagrant import GUEST, Guest
+    from redolab.machines.virtual.vagrant import GUEST
 
-    command = [*Guest(provider).ssh_words(), GUEST, *words]
+    command = [*_guest(provider).ssh_words(), GUEST, *words]
     os.execvp(command[0], command)
 
 
@@ -62,9 +60,7 @@ def ssh(provider: str | None, words: tuple[str, ...]) -> None:
 @_provider
 def halt(provider: str | None) -> None:
     """Shut it down; its disks stay."""
-    from redolab.machines.virtual.vagrant import Guest
-
-    Guest(provider).halt(progress())
+    _guest(provider).halt(progress())
 
 
 @vm.command()
@@ -72,8 +68,13 @@ def halt(provider: str | None) -> None:
 def destroy(provider: str | None) -> None:
     """Remove it with all that was made for it; the box and fetched runs stay."""
     from redolab.machines.remote.address import guest_address, note_machine
-    from redolab.machines.virtual.vagrant import Guest
 
-    Guest(provider).destroy(progress())
+    _guest(provider).destroy(progress())
     note_machine(guest_address(provider), gone=True)
     console().print("nothing of the virtual machine is left", highlight=False)
+
+
+def _guest(provider: str | None) -> Guest:
+    from redolab.machines.virtual.vagrant import Guest
+
+    return Guest(provider)

@@ -8,6 +8,7 @@ import click
 
 from redolab.commands.address import GivenServer, address_options
 from redolab.commands.console import console
+from redolab.commands.shared_options import RECOVERS_ON, WORKLOAD
 
 
 @click.command()
@@ -20,18 +21,8 @@ from redolab.commands.console import console
     help="Instead: a file .prom for node_exporter, written again and again.",
 )
 @click.option("--every", default="15s", show_default=True, metavar="TIME", help="With --textfile: how often.")
-@click.option(
-    "--storage",
-    default="local",
-    show_default=True,
-    metavar="NAME",
-    help="Where it would recover: as for 'predict'.",
-)
-@click.option(
-    "--workload",
-    metavar="NAME",
-    help="Whose kind of redo it is.  [default: the slowest known]",
-)
+@RECOVERS_ON
+@WORKLOAD
 @click.option(
     "--server",
     metavar="NAME",
@@ -63,8 +54,8 @@ def export(
     watched = ServerToCome(lambda: WatchedServer(address, storage, workload, server))
     watched.look()
     known = watched.server
-    said = [f"{address} does not answer yet"] if known is None else known.expectations.reservations()
-    for each in said:
+    remarks = [f"{address} does not answer yet"] if known is None else known.expectations.reservations()
+    for each in remarks:
         console().print(each, highlight=False, markup=False, soft_wrap=True)
     try:
         if textfile is not None:

@@ -19,7 +19,7 @@ from redolab.predict.calibration import as_json
 from redolab.predict.grouping import by_key
 from redolab.project import PROJECT
 from redolab.report.intervals import Ratio, median_of_known, ratios
-from redolab.results.comparison_key import Alike, Field, Override, grouped
+from redolab.results.comparison_key import ComparisonKey, Field, Override, grouped
 from redolab.results.gains import LoadSeries, blocks_of_equal_seconds, load_series
 from redolab.results.loads import Load, found_in, settings_in_words
 from redolab.runs.pages import measured_runs
@@ -38,7 +38,7 @@ _FEWEST = 2
 _LIKE = 2.0
 """Factor within which two buffer pools count as about the same."""
 _HOUR = 3600.0
-_Treatment: TypeAlias = tuple[Alike, str | None]
+_Treatment: TypeAlias = tuple[ComparisonKey, str | None]
 """Comparison key without one setting, and that setting's value."""
 
 

@@ -12,7 +12,7 @@ from redolab.crash.records.recovery import RecoveryTrial
 from redolab.disks.profiles import StorageProfile
 from redolab.errors import LabError
 from redolab.machine.machine_class import MachineClass, machine_classes
-from redolab.results.comparison_key import Alike, StorageKey, alike, storage_key
+from redolab.results.comparison_key import ComparisonKey, StorageKey, comparison_key, storage_key
 from redolab.results.crashes import crashes_of
 from redolab.results.recoveries import Recovery, recoveries_of
 from redolab.runs.machines import machines_of
@@ -25,7 +25,7 @@ class Keyed:
     """A recovery of a run, its crash, and its comparison key."""
 
     run: str
-    key: Alike
+    key: ComparisonKey
     machine: str
     """Name of the machine in tables (`redolab.runs.machines`)."""
     identity: str
@@ -74,10 +74,10 @@ class Keys:
         """Return the key of the storage of that name in a run."""
         return storage_key(name, self._storages[run.name].get(name))
 
-    def recovery(self, run: Run, record: TrialRecord[RecoveryTrial], image: CrashImage) -> Alike:
+    def recovery(self, run: Run, record: TrialRecord[RecoveryTrial], image: CrashImage) -> ComparisonKey:
         """Return the key of a recovery of an image."""
         trial = record.trial
-        return alike(
+        return comparison_key(
             machine=self.machine(run, record.session),
             server=trial.server,
             version=trial.version,
@@ -87,10 +87,10 @@ class Keys:
             settings=trial.settings,
         )
 
-    def load(self, run: Run, session: int, image: CrashImage) -> Alike:
+    def load(self, run: Run, session: int, image: CrashImage) -> ComparisonKey:
         """Return the key of a load, and of the crash at its end."""
         spec = image.spec
-        return alike(
+        return comparison_key(
             machine=self.machine(run, session),
             server=spec.dataset.server,
             version=spec.dataset.version,

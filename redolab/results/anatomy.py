@@ -112,8 +112,8 @@ def effects(cases: polars.DataFrame) -> polars.DataFrame:
         if cell:
             day = min(row["day"] for row in own)
             baseline = f"{format_size(log)} filled to {filled_to}, tables of {format_size(dataset)}, {day}"
-            of_it = {"label": label, "age": age, "storage": storage, "disk": disk, "log": log, "baseline": baseline}
-            rows += [{**of_it, **row} for row in cell]
+            shared = {"label": label, "age": age, "storage": storage, "disk": disk, "log": log, "baseline": baseline}
+            rows += [{**shared, **row} for row in cell]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -148,11 +148,11 @@ def _effect(
         return {**found, "ready": ready, **unknown, "chance": math.nan}
     change = math.log(ready / base_ready)
     reach, chance = _certainty(change, logarithms, of_base, spread)
-    told, told_of_base = _told(rows), _told(base)
+    timed, timed_base = _with_all_phases(rows), _with_all_phases(base)
     differences = {
         phase: now - before
         for phase in _PHASES
-        if (now := _mean(told, f"{phase}_s")) is not None and (before := _mean(told_of_base, f"{phase}_s")) is not None
+        if (now := _mean(timed, f"{phase}_s")) is not None and (before := _mean(timed_base, f"{phase}_s")) is not None
     }
     return {
         **found,
@@ -204,7 +204,7 @@ def _of(rows: Iterable[Row], factor: str, level: str) -> list[Row]:
     return [row for row in rows if (row["factor"], row["level"]) == (factor, level)]
 
 
-def _told(rows: Iterable[Row]) -> list[Row]:
+def _with_all_phases(rows: Iterable[Row]) -> list[Row]:
     """Return the recoveries with all their phases: a log that ends before the server was ready has only some."""
     return [row for row in rows if row["ready_s"] is None or row["start_s"] is not None]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars
 
 LOADS = {"tpcc": "TPC-C", "large-rows": "large rows", "storm": "connections"}
-"""Workload → words for it, the one most like production first."""
+"""Workload → words for it; the load most like production comes first."""
 BASELINE = "baseline"
 OF_LOAD = ("ready_s", "latency_95_ms", "failed_per_s", "log_waits", "load_cpu_share", "load_fillings")
 _MADE = ("storage", "log_size_bytes", "fill_pool_bytes", "dataset_bytes", "threads")
@@ -106,7 +106,7 @@ def changed_settings(trials: polars.DataFrame, variables: Mapping[str, Mapping[s
 
 
 def _reported_in(variables: Mapping[str, Mapping[str, str]]) -> Callable[[Mapping[str, str]], str]:
-    """Return a function for the value of a setting in the load before a crash; the log's size is that of all files."""
+    """Return a function for the value of a setting in the load before a crash; a log's size counts all its files."""
 
     def reported(row: Mapping[str, str]) -> str:
         setting, image = row.values()

@@ -45,11 +45,11 @@ HOSTS = {
     PREPARE: "I",
     FULL_16G: "I",
 }
-"""Folder of data/measured → its host, where all of it is of one (data/measured/README.md)."""
+"""Folder of data/measured → its host, for folders of one host (data/measured/README.md)."""
 OTHER_MACHINES = (HOST_B, HOST_C, HOST_F, HOST_D, HOST_G)
 LEARNED_FROM = (*RECOVERY_PAGES, HOST_C)
 FOLLOWED = ("following", *LEARNED_FROM, "throughput", "settings", HOST_B, HOST_D, "storage", "source")
-"""Folders of the recoveries that `redolab follow` compares one with, and is judged on, each by other runs."""
+"""Folders of recoveries that `redolab follow` compares a recovery with, and that measure its errors, run by run."""
 NEVER_LEARNED_FROM = (HOST_B, "storage", HOST_F, HOST_D, HOST_G)
 FIRST_MACHINE = "host A"
 

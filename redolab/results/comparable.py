@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from redolab.crash.records.crash import undo_pages
 from redolab.report.labels import server_label
 from redolab.results.alike import Keyed
-from redolab.results.comparison_key import Alike
+from redolab.results.comparison_key import ComparisonKey
 from redolab.results.measured import bound_of
 from redolab.results.rows import recovery_row
 
@@ -26,7 +26,7 @@ def comparable(recoveries: Sequence[Keyed]) -> polars.DataFrame:
     """
     import polars as pl
 
-    numbers: dict[tuple[Alike, str], int] = {}
+    numbers: dict[tuple[ComparisonKey, str], int] = {}
     rows = [
         # Machines of one class that have names of their own, as the workers of a cluster, stand apart in tables.
         {"configuration": numbers.setdefault((each.key, each.machine), len(numbers)), **_row(each)}

@@ -52,7 +52,7 @@ LEFT_OUT: Mapping[type, Mapping[str, str]] = MappingProxyType(
     }
 )  # fmt: skip
 """Type → its fields outside the comparison key, each with the reason."""
-_APART = (InstanceRequest, DatasetSpec, KillRule)
+_COMPARED_BY_FIELD = (InstanceRequest, DatasetSpec, KillRule)
 """Types whose fields are compared one by one; other values of a spec are compared as a whole."""
 _HASH = "spec.made_with"
 _IN_THE_HASH = ("spec.instance", "spec.workload", "spec.storage", "spec.dataset.server", "spec.dataset.version")
@@ -106,8 +106,8 @@ class StorageKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
-    """Comparison key: values that are equal in results that may be pooled, by the path of their field."""
+class ComparisonKey:
+    """Values that are equal in results that may be pooled, by the path of their field."""
 
     values: tuple[tuple[str, Hashable], ...]
     wider_by: frozenset[str] = frozenset()
@@ -131,19 +131,21 @@ class Alike:
         found: StorageKey = self._value(Field.STORAGE)
         return found
 
-    def ignoring(self, *fields: Field | Override) -> Alike:
+    def ignoring(self, *fields: Field | Override) -> ComparisonKey:
         """Return the key without these fields and their parts; it equals only keys that ignore the same fields."""
         out = self.wider_by | {str(field) for field in fields}
         if any(_is_in(field, each) or _is_in(each, field) for field in out for each in _IN_THE_HASH):
             out |= {_HASH}
-        return Alike(tuple(each for each in self.values if not any(_is_in(each[0], field) for field in out)), out)
+        return ComparisonKey(
+            tuple(each for each in self.values if not any(_is_in(each[0], field) for field in out)), out
+        )
 
     def _value(self, field: Field) -> Any:
         """Return the value of a field. Raises `KeyError` if it is ignored."""
         return dict(self.values)[field]
 
 
-def alike(
+def comparison_key(
     *,
     machine: MachineClass,
     server: str,
@@ -152,7 +154,7 @@ def alike(
     storage: StorageKey,
     buffer_pool: int,
     settings: str = "",
-) -> Alike:
+) -> ComparisonKey:
     """Return the key of a recovery; for a load and the crash at its end, with the server and storage of the load."""
     values = {
         "machine": machine,
@@ -162,9 +164,9 @@ def alike(
         "storage": storage,
         "buffer_pool": buffer_pool,
         "settings": settings,
-        **dict(_taken_apart("spec", spec)),
+        **dict(_values_by_path("spec", spec)),
     }
-    return Alike(tuple(sorted(values.items())))
+    return ComparisonKey(tuple(sorted(values.items())))
 
 
 def storage_key(name: str, profile: StorageProfile | None) -> StorageKey:
@@ -175,23 +177,23 @@ def storage_key(name: str, profile: StorageProfile | None) -> StorageKey:
     return StorageKey(name=name, figures=xxhash.xxh3_64_hexdigest(figures))
 
 
-def grouped(keyed: Iterable[tuple[Alike, T]], *ignored: Field | Override) -> dict[Alike, list[T]]:
+def grouped(keyed: Iterable[tuple[ComparisonKey, T]], *ignored: Field | Override) -> dict[ComparisonKey, list[T]]:
     """Return key, without some fields → its results, in the given order."""
-    found: dict[Alike, list[T]] = {}
+    found: dict[ComparisonKey, list[T]] = {}
     for key, each in keyed:
         found.setdefault(key.ignoring(*ignored), []).append(each)
     return found
 
 
-def _taken_apart(name: str, value: Any) -> Iterable[tuple[str, Hashable]]:
+def _values_by_path(name: str, value: Any) -> Iterable[tuple[str, Hashable]]:
     for field in _fields(type(value)):
-        if field in _out_of(value):
+        if field in LEFT_OUT[type(value)]:
             continue
         inner, path = getattr(value, field), f"{name}.{field}"
         if path == Field.OVERRIDES:
             yield from ((f"{path}.{setting.name}", setting.value) for setting in inner)
-        elif isinstance(inner, _APART):
-            yield from _taken_apart(path, inner)
+        elif isinstance(inner, _COMPARED_BY_FIELD):
+            yield from _values_by_path(path, inner)
         else:
             yield path, inner
 
@@ -203,10 +205,6 @@ def _fields(kind: type[Any]) -> tuple[str, ...]:
     return names
 
 
-def _out_of(value: object) -> Mapping[str, str]:
-    return LEFT_OUT[type(value)]
-
-
 def _is_in(field: str, within: str) -> bool:
-    """Return True if a field is another one, or part of it."""
+    """Return True if the field is `within`, or a part of it."""
     return field == within or field.startswith(f"{within}.")

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 
 import scipy
 
-from redolab.crash.records.dataset import DatasetSpec
-from redolab.crash.records.kill_rule import KillRule
 from redolab.report.intervals import SHARE, Estimate, Ratio, connected, ratios, spread_within
-from redolab.results.comparison_key import Alike, Field
+from redolab.results.comparison_key import ComparisonKey, Field
 from redolab.results.loads import Load, settings_in_words
 from redolab.results.plateau import Plateau, plateau
 
@@ -26,28 +24,17 @@ class Conditions:
     """Conditions shared by the loads of a series, for tables. The comparison key groups the loads. Sizes in bytes."""
 
     machine: str
-    dataset: DatasetSpec
+    server: str
+    """Name in the catalogue."""
+    version: str
+    """Version that the server reports."""
     storage: str
     settings: str
     workload: str
     connections: int
     pool: int
-    kill: KillRule
-
-    @property
-    def server(self) -> str:
-        """Name in the catalogue."""
-        return self.dataset.server
-
-    @property
-    def version(self) -> str:
-        """Version that the server reports."""
-        return self.dataset.version
-
-    @property
-    def tables(self) -> int:
-        """Bytes of tables that were asked for."""
-        return self.dataset.size
+    tables: int
+    """Bytes of tables that were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +76,7 @@ class LoadSeries:
     plateau: Plateau | None
     """Plateau of throughput; None if a size is `apart`."""
     uneven: bool
-    """True if blocks lack some sizes: throughput is then as it would have been in the blocks of the smallest log."""
+    """True if blocks lack some sizes: throughput is then what the blocks of the smallest log would have had."""
 
 
 def load_series(loads: Sequence[Load]) -> list[LoadSeries]:
@@ -98,7 +85,7 @@ def load_series(loads: Sequence[Load]) -> list[LoadSeries]:
     Loads that no block connects with the others of their kind are a series of their own.
     """
     # Machines of one class with names of their own, as workers of a cluster, are separate in tables.
-    by_machine: dict[tuple[str, Alike], list[Load]] = defaultdict(list)
+    by_machine: dict[tuple[str, ComparisonKey], list[Load]] = defaultdict(list)
     for load in loads:
         by_machine[load.machine, load.key.ignoring(Field.LOG_SIZE)].append(load)
     return [
@@ -165,14 +152,15 @@ def _are_equal(one: tuple[float, float], other: tuple[float, float]) -> bool:
 def _conditions(load: Load) -> Conditions:
     spec = load.image.spec
     return Conditions(
-        load.machine,
-        spec.dataset,
-        spec.storage,
-        settings_in_words(spec),
-        spec.workload,
-        spec.threads,
-        spec.instance.buffer_pool,
-        spec.kill,
+        machine=load.machine,
+        server=spec.dataset.server,
+        version=spec.dataset.version,
+        storage=spec.storage,
+        settings=settings_in_words(spec),
+        workload=spec.workload,
+        connections=spec.threads,
+        pool=spec.instance.buffer_pool,
+        tables=spec.dataset.size,
     )
 
 
@@ -200,11 +188,10 @@ def _as_beside(smallest: Estimate, gain: Ratio) -> Estimate:
 def _levels(
     cells: Sequence[LoadCell], gains: Mapping[int, Ratio], deviation: float, freedom: int
 ) -> dict[int, Estimate]:
-    """Return log size → throughput relative to the smallest log, without block effects; without sizes where nothing
-    succeeded.
+    """Return log size → throughput relative to the smallest log, without block effects.
 
-    There is no interval if no load was repeated: the spread within one load is smaller than that between comparable
-    loads.
+    Sizes at which nothing succeeded are left out. There is no interval if no load was repeated: the spread within one
+    load is smaller than that between comparable loads.
     """
     if not gains:
         return {cell.log_size: _with_interval(cell.rate.mean, 1, deviation, 0) for cell in cells}

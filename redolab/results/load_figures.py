@@ -101,7 +101,7 @@ def load_figures(
     """
     if not moments:
         return None
-    everything = [*per_second(moments), *_unheard(moments, killed)]
+    everything = [*per_second(moments), *_silence_at_end(moments, killed)]
     end = everything[-1].end if everything else moments[-1].monotonic
     begin = end - seconds
     by_second = [each for each in everything if begin < each.end <= end]
@@ -113,7 +113,7 @@ def load_figures(
     orders = [each.new_orders for each in by_second if each.new_orders is not None]
     latencies = [each.latency_95_ms for each in by_second if each.latency_95_ms is not None]
     median = statistics.median(commits)
-    shares = _age_shares(within, capacity)
+    shares = [share for _, share in age_shares(within, capacity)]
     rate = statistics.fmean(commits)
 
     def per_commit(grown: float | None) -> float | None:
@@ -127,11 +127,9 @@ def load_figures(
         if begin < moment.monotonic <= end
     )
     first, last = (within[0], within[-1]) if within else (None, None)
-    waits = (
-        None
-        if first is None or last is None or first.log_waits is None or last.log_waits is None
-        else (last.log_waits - first.log_waits)
-    )
+    waits = None
+    if first is not None and last is not None and first.log_waits is not None and last.log_waits is not None:
+        waits = last.log_waits - first.log_waits
     return LoadFigures(
         seconds=float(len(by_second)),
         commits=batch_means(commits),
@@ -176,12 +174,12 @@ def per_second(moments: Sequence[WorkloadMoment]) -> list[Second]:
         silent = max(0, int(lasted / _SECOND + _LATE) - 1) if len(parts) == 1 else 0
         none = None if moment.new_orders_per_second is None else 0.0
         found += [Second(before.monotonic + _SECOND * each, 0.0, none, None) for each in range(1, silent + 1)]
-        found.append(_put_together(parts, together - silent * _SECOND))
+        found.append(_joined(parts, together - silent * _SECOND))
         parts = []
     return found
 
 
-def _unheard(moments: Sequence[WorkloadMoment], killed: float) -> list[Second]:
+def _silence_at_end(moments: Sequence[WorkloadMoment], killed: float) -> list[Second]:
     """Return the seconds between the last report and the end of the load, if a late report does not explain them."""
     last = moments[-1]
     gap = killed - last.monotonic
@@ -190,16 +188,16 @@ def _unheard(moments: Sequence[WorkloadMoment], killed: float) -> list[Second]:
     return [Second(last.monotonic + _SECOND * each, 0.0, none, None) for each in range(1, seconds + 1)]
 
 
-def _put_together(parts: Sequence[tuple[WorkloadMoment, float]], seconds: float) -> Second:
+def _joined(parts: Sequence[tuple[WorkloadMoment, float]], seconds: float) -> Second:
     """Return reports, each with the seconds it covers, as one window of `seconds`."""
     last = parts[-1][0]
     orders = [(moment.new_orders_per_second, lasted) for moment, lasted in parts]
-    told = [rate * lasted for rate, lasted in orders if rate is not None]
+    known_orders = [rate * lasted for rate, lasted in orders if rate is not None]
     latencies = [moment.latency_95_ms for moment, _ in parts if moment.latency_95_ms is not None]
     return Second(
         end=last.monotonic,
         commits=sum(moment.commits_per_second * lasted for moment, lasted in parts) / seconds,
-        new_orders=sum(told) / seconds if len(told) == len(parts) else None,
+        new_orders=sum(known_orders) / seconds if len(known_orders) == len(parts) else None,
         latency_95_ms=max(latencies, default=None),
     )
 
@@ -211,10 +209,6 @@ def age_shares(samples: Sequence[Sample], capacity: RedoCapacity) -> list[tuple[
         for sample in samples
         if sample.checkpoint_age is not None
     ]
-
-
-def _age_shares(samples: Sequence[Sample], capacity: RedoCapacity) -> list[float]:
-    return [share for _, share in age_shares(samples, capacity)]
 
 
 def _grown(samples: Sequence[Sample] | Sequence[MachineSample], counter: Callable[..., float | None]) -> float | None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from redolab.crash.records.crash import MACHINE, WORKLOAD, CrashImage, CrashSpec
 from redolab.crash.records.kill_rule import KillRule
 from redolab.results.alike import Keys
-from redolab.results.comparison_key import Alike
+from redolab.results.comparison_key import ComparisonKey
 from redolab.results.crashes import crashes_of, samples_of, story_folder
 from redolab.results.load_figures import LoadFigures, load_figures
+from redolab.results.marks import StorageUse
 from redolab.results.recoveries import Recovery, recoveries_of
 from redolab.results.series import read_machine_samples, read_moments
 from redolab.runs.machines import machines_of
@@ -31,7 +32,7 @@ class Load:
     """Index of the group in the run's plan."""
     machine: str
     """Name of the machine in tables."""
-    key: Alike
+    key: ComparisonKey
     image: CrashImage
     moments: Sequence[WorkloadMoment]
     samples: Sequence[Sample]
@@ -39,25 +40,12 @@ class Load:
     recoveries: Sequence[Recovery]
 
     @property
-    def storage(self) -> str:
-        """Name of the storage profile under the load and its recoveries."""
-        return self.image.spec.storage
-
-    @property
-    def late_share(self) -> float | None:
-        """Largest share of simulator overruns of the load and its recoveries; None if the disk is not simulated."""
+    def storage_use(self) -> StorageUse:
+        """Storage of the load and its recoveries."""
         shares = [self.image.late_share, *(each.trial.late_share for each in self.recoveries)]
-        return max((each for each in shares if each is not None), default=None)
-
-    @property
-    def decided_by(self) -> None:
-        """Figures of the disk that decided the times; None: any may have."""
-        return
-
-    @property
-    def buffered(self) -> bool:
-        """True if its storage was read through the page cache."""
-        return any(each.trial.buffered for each in self.recoveries)
+        late_share = max((each for each in shares if each is not None), default=None)
+        buffered = any(each.trial.buffered for each in self.recoveries)
+        return StorageUse(self.machine, self.image.spec.storage, late_share, buffered)
 
     @property
     def measured(self) -> tuple[float, float]:
@@ -77,7 +65,7 @@ class WorstCase:
 
     run: str
     machine: str
-    key: Alike
+    key: ComparisonKey
     image: CrashImage
     recoveries: Sequence[Recovery]
 
@@ -95,13 +83,13 @@ def found_in(runs: Sequence[Run]) -> MeasuredLoads:
     loads, worst = [], []
     keys, named = Keys(runs), machines_of(runs)
     for run in runs:
-        places = {record.name: (place, record.session) for place, record in run.groups().items()}
+        groups = {record.name: (group, record.session) for group, record in run.groups().items()}
         measured = recoveries_of(run)
         for image in sorted(crashes_of(run), key=lambda each: each.made):
             # A load whose group was not recorded, or was made again, does not count.
-            if image.name not in places:
+            if image.name not in groups:
                 continue
-            group, session = places[image.name]
+            group, session = groups[image.name]
             machine, key = named[run.name][session], keys.load(run, session, image)
             recoveries = [each for each in measured if each.trial.image == image.name]
             if not image.spec.instance.purpose.is_production:
@@ -140,7 +128,7 @@ def measured_seconds(kill: KillRule, lasted: float) -> float | None:
 
 
 def _load(
-    run: Run, machine: str, key: Alike, group: int, image: CrashImage, recoveries: Sequence[Recovery]
+    run: Run, machine: str, key: ComparisonKey, group: int, image: CrashImage, recoveries: Sequence[Recovery]
 ) -> Load | None:
     folder = story_folder(run, image.name)
     moments, samples = read_moments(folder / WORKLOAD), samples_of(run, image.name)

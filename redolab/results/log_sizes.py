@@ -1,4 +1,4 @@
-"""Loads by the size of their redo log, each with the recovery after it and that of the log filled up."""
+"""Loads by the size of their redo log, with their recoveries and the recoveries of a log that was filled up."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from redolab.report.quantities import Quantity
 from redolab.results.comparison_key import Field
 from redolab.results.gains import LoadCell, LoadSeries, load_series
 from redolab.results.loads import Load, MeasuredLoads, WorstCase, found_in
+from redolab.results.marks import StorageUse
 from redolab.results.recoveries import median_back
 from redolab.results.rows import load_columns
 from redolab.runs.pages import measured_runs
@@ -41,7 +42,7 @@ class LogSize:
 
     series: LoadSeries
     typical: Load
-    """Load with the median throughput: figures of a single load are its."""
+    """Load with the median throughput, which represents the others where a figure is of one load."""
     log_size: int
     rate: Estimate
     """Throughput of all loads, in `unit`."""
@@ -64,10 +65,8 @@ class LogSize:
     full_back_s: float | None
     full_is_short: bool
     """True if the age of the log that was recovered stopped growing below its target."""
-    late_share: float | None
-    """Largest share of simulator overruns; None if no disk was simulated."""
-    buffered: bool
-    """True if a recovery read through the page cache."""
+    storage_use: StorageUse
+    """Storage of the loads and of all recoveries."""
 
     @property
     def machine(self) -> str:
@@ -89,11 +88,6 @@ class LogSize:
         """Unit of the throughput."""
         return "commits/s" if self.typical.figures.new_orders is None else "NOTPM"
 
-    @property
-    def decided_by(self) -> None:
-        """Figures of the disk that decided the times; None: any may have."""
-        return
-
 
 def log_sizes(found: MeasuredLoads) -> list[list[LogSize]]:
     """Return each series of loads as its log sizes, smallest first, in the order of measuring."""
@@ -111,7 +105,13 @@ def _log_size(series: LoadSeries, cell: LoadCell, worst: Sequence[WorstCase]) ->
         if (each.trial.storage, each.trial.buffer_pool) == (made.storage, made.pool)
     ]
     warm, full_warm = ([each.warm for each in of if each.warm is not None] for of in (recoveries, of_filled))
-    late = [*(load.late_share for load in loads), *(each.trial.late_share for each in of_filled)]
+    late = [*(load.storage_use.late_share for load in loads), *(each.trial.late_share for each in of_filled)]
+    storage_use = StorageUse(
+        machine=made.machine,
+        storage=made.storage,
+        late_share=max((share for share in late if share is not None), default=None),
+        buffered=any(each.trial.buffered for each in (*recoveries, *of_filled)),
+    )
     return LogSize(
         series=series,
         typical=cell.typical,
@@ -129,13 +129,12 @@ def _log_size(series: LoadSeries, cell: LoadCell, worst: Sequence[WorstCase]) ->
         full_s=median_of_known([each.trial.ready_s for each in of_filled]),
         full_back_s=median_back(full_warm),
         full_is_short=bool(of_filled) and any(each.image.stopped_short for each in filled),
-        late_share=max((share for share in late if share is not None), default=None),
-        buffered=any(each.trial.buffered for each in (*recoveries, *of_filled)),
+        storage_use=storage_use,
     )
 
 
 def _filled_beside(load: Load, filled: Sequence[WorstCase]) -> Sequence[WorstCase]:
-    """Return the crashes of a log filled like that of the load, except for flushing and the storages of its recoveries.
+    """Return the crashes of a log filled as under the load, except for flushing and the storages of its recoveries.
 
     Recovery differs with less redo: return those filled to the highest age, or all if there are none.
     """
@@ -149,7 +148,7 @@ def _filled_beside(load: Load, filled: Sequence[WorstCase]) -> Sequence[WorstCas
 
 _PLAIN = (
     *("n", "unsteady", "ready_s", "first_commit_s", "back_s", "not_back"),
-    *("full_redo", "full_s", "full_back_s", "full_is_short", "late_share", "buffered"),
+    *("full_redo", "full_s", "full_back_s", "full_is_short"),
 )
 
 
@@ -178,6 +177,8 @@ def log_size_rows(series: Sequence[Sequence[LogSize]]) -> list[Mapping[str, obje
             "fill_s": each.typical.image.fill_seconds,
             "checkpoint_age_bytes": each.redo,
             **{name: getattr(each, name) for name in _PLAIN},
+            "late_share": each.storage_use.late_share,
+            "buffered": each.storage_use.buffered,
         }
         for number, sizes in enumerate(series)
         for each in sizes

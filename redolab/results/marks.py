@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from redolab.disks.figures import OFF
 from redolab.disks.table import disk_dictionaries, disks_table, marks
+from redolab.report.numbers import span
 from redolab.report.table import ReportTable
 from redolab.results.bound import Bound
 from redolab.results.storages import storages_of
@@ -27,39 +28,20 @@ _DECIDED_BY: Mapping[str, Collection[str]] = {
 """Bound of a recovery → the figures of its disk that decide its time (`redolab.disks.figures`)."""
 
 
-class OnStorage(Protocol):
-    """A row measured on one storage."""
-
-    @property
-    def machine(self) -> str:
-        """Name of the machine in tables."""
-
-    @property
-    def storage(self) -> str:
-        """Name of the storage as the user asked for it."""
-
-    @property
-    def late_share(self) -> float | None:
-        """Share of the disk model's answers that came late; None for a real disk."""
-
-    @property
-    def buffered(self) -> bool:
-        """True if it was read through the page cache."""
-
-    @property
-    def decided_by(self) -> Collection[str] | None:
-        """Columns of the disk's figures that decided its time; None if any of them may have."""
-
-
 @dataclass(frozen=True, slots=True)
 class StorageUse:
-    """An `OnStorage` of a row that is no object of its own."""
+    """The storage that a row was measured on."""
 
     machine: str
+    """Name of the machine in tables."""
     storage: str
+    """Name of the storage as the user asked for it."""
     late_share: float | None
+    """Share of the disk model's answers that came late; None for a real disk."""
     buffered: bool
+    """True if it was read through the page cache."""
     decided_by: Collection[str] | None = None
+    """Columns of the disk's figures that decided its time; None if any of them may have."""
 
 
 def decided_by(bound: str | None) -> Collection[str] | None:
@@ -79,19 +61,17 @@ def marks_of(runs: Sequence[Run]) -> Off:
     }
 
 
-def storage_label(row: OnStorage, off: Off) -> str:
+def storage_label(row: StorageUse, off: Off) -> str:
     """Return a row's storage, marked if it was not the disk it stands for in a figure that decided the row's time."""
     return row.storage + MARK * (bool(_misleading(row, off)) or is_late(row) or row.buffered)
 
 
-def is_late(row: OnStorage) -> bool:
-    """Return True if simulator overruns (late answers of the disk model) slowed the row, because the disk decided its
-    time.
-    """
+def is_late(row: StorageUse) -> bool:
+    """Return True if late answers of the disk model slowed the row, because the disk decided its time."""
     return (row.late_share or 0.0) > OFF and (row.decided_by is None or bool(row.decided_by))
 
 
-def storage_remarks(rows: Sequence[OnStorage], off: Off) -> list[str]:
+def storage_remarks(rows: Sequence[StorageUse], off: Off) -> list[str]:
     """Return sentences on the storages that a reader needs before using the rows."""
     several = len({row.machine for row in rows}) > 1
     wrong: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
@@ -102,26 +82,28 @@ def storage_remarks(rows: Sequence[OnStorage], off: Off) -> list[str]:
         f"{storage}{MARK}{f' on {machine}' if several else ''}: {', '.join(which.values())}"
         for (machine, storage), which in wrong.items()
     ]
-    said = (
+    remarks = (
         [f"Not the disk that was asked for ('redolab show RUN --all' has the figures): {'; '.join(named)}."]
         if named
         else []
     )
     if late := [row for row in rows if is_late(row)]:
-        shares = {name: [row.late_share or 0.0 for row in late if row.storage == name] for name in _names(late)}
-        by = ", ".join(f"{name}{MARK} by {_span(own)}" for name, own in shares.items())
-        said.append(
+        percent = {
+            name: [100 * (row.late_share or 0.0) for row in late if row.storage == name] for name in _names(late)
+        }
+        by = ", ".join(f"{name}{MARK} by {span(values, 0)} %" for name, values in percent.items())
+        remarks.append(
             f"Answered later than the disk it stands for: {by}. This machine is slower; such a disk recovers sooner."
         )
     if buffered := f"{MARK}, ".join(_names([row for row in rows if row.buffered])):
-        said.append(
+        remarks.append(
             f"{buffered}{MARK} is read through the page cache, as its file system has no direct I/O: it is faster than the disk "
             "it stands for. Put REDOLAB_LAB on ext4, XFS or btrfs."
         )
-    return said
+    return remarks
 
 
-def _misleading(row: OnStorage, off: Off) -> Mapping[str, str]:
+def _misleading(row: StorageUse, off: Off) -> Mapping[str, str]:
     """Return the figures of its disk that were not as asked and decided its time."""
     found = off.get((row.machine, row.storage), {})
     return {column: words for column, words in found.items() if row.decided_by is None or column in row.decided_by}
@@ -133,18 +115,12 @@ def disks_of(run: Run) -> tuple[Sequence[ReportTable], Mapping[str, Sequence[Map
     Raises `LabError`.
     """
     names = machines_of([run])[run.name]
-    looked = [(names[each.session], each.check) for each in storages_of(run).records if each.check is not None]
-    if not looked:
+    measured = [(names[each.session], each.check) for each in storages_of(run).records if each.check is not None]
+    if not measured:
         return [], {}
-    checks, machines = [check for _, check in looked], [machine for machine, _ in looked]
+    checks, machines = [check for _, check in measured], [machine for machine, _ in measured]
     return [disks_table(checks, machines)], {"disks": disk_dictionaries(checks, machines)}
 
 
-def _names(rows: Sequence[OnStorage]) -> list[str]:
+def _names(rows: Sequence[StorageUse]) -> list[str]:
     return list(dict.fromkeys(row.storage for row in rows))
-
-
-def _span(shares: Sequence[float]) -> str:
-    """Return a range such as `12 to 31 %`."""
-    ends = dict.fromkeys(f"{100 * end:.0f}" for end in (min(shares), max(shares)))
-    return f"{' to '.join(ends)} %"

@@ -106,7 +106,7 @@ def beside_baseline(
     rows = []
     for key, of_key in trials.group_by(*by, maintain_order=True):
         values = list(of_key.select("block", treatment, value).iter_rows())
-        found, probable = ratios(values, baseline), p_values(values, baseline)
+        changes, probabilities = ratios(values, baseline), p_values(values, baseline)
         rows += [
             {
                 **dict(zip(by, key, strict=True)),
@@ -114,9 +114,9 @@ def beside_baseline(
                 "change": ratio.change,
                 "low": ratio.low,
                 "high": ratio.high,
-                "chance": probable[name],
+                "chance": probabilities[name],
             }
-            for name, ratio in found.items()
+            for name, ratio in changes.items()
         ]
     schema: dict[str, Any] = {name: trials.schema[name] for name in (*by, treatment)}
     return pl.DataFrame(rows, schema | dict.fromkeys(("change", "low", "high", "chance"), pl.Float64))
@@ -149,16 +149,14 @@ def outcomes(recoveries: polars.DataFrame, *by: str) -> polars.DataFrame:
 
 _PHASES = ("start_s", "discover_s", "scan_s", "apply_s", "open_s", "accept_s")
 _BOUND = (
-    *(
-        "ready_s",
-        "cpu_s",
-        "busiest_thread_s",
-        "cores",
-        "device_busy",
-        "device_reads",
-        "device_read_bytes",
-        "device_writes",
-    ),
+    "ready_s",
+    "cpu_s",
+    "busiest_thread_s",
+    "cores",
+    "device_busy",
+    "device_reads",
+    "device_read_bytes",
+    "device_writes",
 )
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from redolab.report.numbers import NONE
 from redolab.report.plots import head, plt
 from redolab.report.table import SCREEN, ReportTable
 from redolab.report.table import Column as ReportColumn
@@ -24,7 +25,6 @@ from redolab.units import KIB, format_size
 if TYPE_CHECKING:
     import polars
 
-_UNKNOWN = "–"
 _INDENTED = re.compile(r"\n +")
 _MARGIN = 0.15
 """Inches around a picture."""
@@ -54,7 +54,7 @@ class Column:
     def written(self, value: Any) -> str:
         """Return a value as the table shows it."""
         if value is None:
-            return _UNKNOWN
+            return NONE
         return format(value, self.how) if isinstance(self.how, str) else self.how(value)
 
 
@@ -84,11 +84,11 @@ def table(frame: polars.DataFrame, *columns: str | Column) -> Prose:
     aligned to the right.
     """
     schema = frame.schema
-    asked = [_column(each, schema) if isinstance(each, str) else each for each in columns or frame.columns]
+    shown = [_column(each, schema) if isinstance(each, str) else each for each in columns or frame.columns]
     lines = [
-        [column.title for column in asked],
-        ["---:" if schema[column.name].is_numeric() or schema[column.name].is_nested() else "---" for column in asked],
-        *([column.written(row[column.name]) for column in asked] for row in frame.iter_rows(named=True)),
+        [column.title for column in shown],
+        ["---:" if schema[column.name].is_numeric() or schema[column.name].is_nested() else "---" for column in shown],
+        *([column.written(row[column.name]) for column in shown] for row in frame.iter_rows(named=True)),
     ]
     return Prose("\n".join(f"| {' | '.join(line)} |" for line in lines))
 
@@ -127,21 +127,21 @@ def ranged(how: str) -> Callable[[Sequence[float]], str]:
     def written(values: Sequence[float]) -> str:
         if len(values) == 1:
             return format(values[0], how)
-        return f"{statistics.median(values):{how}} ({min(values):{how}}–{max(values):{how}})" if values else _UNKNOWN
+        return f"{statistics.median(values):{how}} ({min(values):{how}}–{max(values):{how}})" if values else NONE
 
     return written
 
 
 def listed(how: str) -> Callable[[Sequence[float]], str]:
     """Return a function that formats each of several numbers, in order, as in `16.4, 18.2`."""
-    return lambda values: ", ".join(format(value, how) for value in sorted(values)) or _UNKNOWN
+    return lambda values: ", ".join(format(value, how) for value in sorted(values)) or NONE
 
 
 def change(row: Mapping[str, float | None]) -> str:
     """Return a share with its 95 % interval, as in `+33 % (+22 to +44)`, from `change`, `low` and `high`."""
     at, low, high = (row[name] for name in ("change", "low", "high"))
     if at is None or low is None or high is None:
-        return _UNKNOWN
+        return NONE
     return f"{100 * at:+.0f} % ({100 * low:+.0f} to {100 * high:+.0f})"
 
 

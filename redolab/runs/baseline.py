@@ -19,7 +19,7 @@ _APART = 0.2
 
 
 def compared_with_baseline(
-    found: Sequence[Configuration], name: str, baseline: Mapping[str, str]
+    measured: Sequence[Configuration], name: str, baseline: Mapping[str, str]
 ) -> list[Configuration]:
     """Return configurations with the change of a quantity from the baseline that shares all their other factors.
 
@@ -27,14 +27,12 @@ def compared_with_baseline(
     like a change. The baseline has no change, nor has a configuration that shares no block with it.
     """
     cells: dict[tuple[str, ...], list[tuple[str, str, float]]] = {}
-    for each in found:
-        measured = [(result.block, _treatment(each, baseline), getattr(result.trial, name)) for result in each.results]
-        cells.setdefault(_others(each, baseline), []).extend(measured)
+    for each in measured:
+        values = [(result.block, _treatment(each, baseline), getattr(result.trial, name)) for result in each.results]
+        cells.setdefault(_others(each, baseline), []).extend(values)
     none = ", ".join(filter(None, baseline.values()))
-    changes: dict[tuple[str, ...], Mapping[str, Ratio]] = {
-        cell: ratios(measured, none) for cell, measured in cells.items()
-    }
-    return [replace(each, change=changes[_others(each, baseline)].get(_treatment(each, baseline))) for each in found]
+    changes: dict[tuple[str, ...], Mapping[str, Ratio]] = {cell: ratios(values, none) for cell, values in cells.items()}
+    return [replace(each, change=changes[_others(each, baseline)].get(_treatment(each, baseline))) for each in measured]
 
 
 def change_column(heading: str) -> Column[Configuration]:
@@ -42,12 +40,12 @@ def change_column(heading: str) -> Column[Configuration]:
     return Column(heading, lambda row: row.change.with_interval() if row.change else "", right=True)
 
 
-def changed_in_words(found: Sequence[Configuration]) -> str:
+def changed_in_words(measured: Sequence[Configuration]) -> str:
     """Write all changes together, as in `-8 to -6 % (95 %: -14 to +1; significant in 1 of 2)`.
 
     At least one configuration must have a change. Without an interval for each, none is written.
     """
-    changes = [each.change for each in found if each.change is not None]
+    changes = [each.change for each in measured if each.change is not None]
     percent = [100 * each.change for each in changes]
     between = " to ".join(dict.fromkeys(signed(each, 0) for each in (min(percent), max(percent))))
     if any(math.isnan(each.low) for each in changes):
@@ -59,13 +57,13 @@ def changed_in_words(found: Sequence[Configuration]) -> str:
 
 
 def changes_plots(
-    name: str, found: Sequence[Configuration], baseline: Mapping[str, str], axis: str, title: str
+    name: str, measured: Sequence[Configuration], baseline: Mapping[str, str], axis: str, title: str
 ) -> list[Plot]:
     """Return the plot of all changes with their intervals; none if nothing was compared.
 
     A treatment has a row, a server a colour, and each combination of the other factors a panel.
     """
-    compared = [each for each in found if each.change is not None]
+    compared = [each for each in measured if each.change is not None]
     draw = partial(_draw_changes, name=name, compared=compared, baseline=baseline, axis=axis, title=title)
     return [Plot(name, draw)] if compared else []
 

@@ -13,7 +13,7 @@ from redolab.errors import LabError
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import Ratio
 from redolab.report.labels import server_label
-from redolab.report.numbers import interval_of_median, median_with_interval, noun, number
+from redolab.report.numbers import NONE, interval_of_median, median_with_interval, noun, number, span
 from redolab.report.quantities import Quantity, quantities_of
 from redolab.report.table import SCREEN, Column, ReportTable
 from redolab.runs.factors import read_factors
@@ -60,24 +60,24 @@ class Configuration:
 def configurations(experiment: type[Experiment[Any, Any, Any, Any, Any]], *runs: Run) -> list[Configuration]:
     """Return the configurations of runs in the order in which they were requested. Raises `LabError`."""
     results = experiment.results(*runs)
-    found: dict[tuple[str, str, Any, Any], list[Result[Any, Any, Any]]] = {}
+    by_cell: dict[tuple[str, str, Any, Any], list[Result[Any, Any, Any]]] = {}
     for each in results:
         version = getattr(each.trial, "version", "")
-        found.setdefault((each.machine, version, each.group, each.step), []).append(each)
-    asked = [cell for run in runs for cell in _asked_for(experiment, run)]
-    ranks = {cell: rank for rank, cell in enumerate(dict.fromkeys(asked))}
+        by_cell.setdefault((each.machine, version, each.group, each.step), []).append(each)
+    requested = [cell for run in runs for cell in _requested(experiment, run)]
+    ranks = {cell: rank for rank, cell in enumerate(dict.fromkeys(requested))}
     several = len({each.machine for each in results}) > 1
     made = []
-    for machine, version, group, step in sorted(found, key=lambda each: ranks.get(each[2:], len(ranks))):
-        factors = {_heading(name): value for part in (group, step) for name, value in part.described().items()}
+    for machine, version, group, step in sorted(by_cell, key=lambda each: ranks.get(each[2:], len(ranks))):
+        factors = {name.replace("_", " "): value for part in (group, step) for name, value in part.described().items()}
         if version and "server" in factors:
             factors["server"] = server_label(factors["server"], version)
         where = {"machine": machine} if several else {}
-        made.append(Configuration({**where, **factors}, found[machine, version, group, step]))
+        made.append(Configuration({**where, **factors}, by_cell[machine, version, group, step]))
     return made
 
 
-def _asked_for(experiment: type[Experiment[Any, Any, Any, Any, Any]], run: Run) -> list[tuple[Any, Any]]:
+def _requested(experiment: type[Experiment[Any, Any, Any, Any, Any]], run: Run) -> list[tuple[Any, Any]]:
     """Return the groups and steps of a run's options; none if this lab refuses them today."""
     try:
         cells = experiment.cells(read_factors(experiment.factors_type, run.record().options))
@@ -88,32 +88,30 @@ def _asked_for(experiment: type[Experiment[Any, Any, Any, Any, Any]], run: Run) 
 
 def default_report(experiment: type[Experiment[Any, Any, Any, Any, Any]], run: Run) -> Report:
     """Return the report of a run. Raises `LabError` if it cannot be read."""
-    found = configurations(experiment, run)
+    measured = configurations(experiment, run)
     quantities = quantities_of(experiment.trial_type)
     name, first = next(iter(quantities.items()))
     return Report(
-        answer=answer(found, name, first),
-        tables=[configurations_table(experiment.step_noun.several.capitalize(), found, quantities)],
+        answer=answer(measured, name, first),
+        tables=[configurations_table(experiment.step_noun.several.capitalize(), measured, quantities)],
         rows={"table": rows_of(experiment.results(run))},
-        plots=[Plot(name, partial(plot_quantity, found=found, name=name, quantity=first))] if found else [],
+        plots=[Plot(name, partial(plot_quantity, measured=measured, name=name, quantity=first))] if measured else [],
     )
 
 
-def answer(found: Sequence[Configuration], name: str, quantity: Quantity) -> str:
+def answer(measured: Sequence[Configuration], name: str, quantity: Quantity) -> str:
     """Return the least and the greatest median of a quantity, as a sentence."""
-    medians = [statistics.median(values) for each in found if (values := each.values(name))]
+    medians = [statistics.median(values) for each in measured if (values := each.values(name))]
     if not medians:
         return "Nothing was measured."
     unit = f" {quantity.unit}" if quantity.unit else ""
-    low, high = number(min(medians), quantity.places), number(max(medians), quantity.places)
-    said = f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
     title = f"{quantity.title[0].upper()}{quantity.title[1:]}"
-    return f"{title}: {said} (medians of {noun(len(medians), 'configuration')})."
+    return f"{title}: {span(medians, quantity.places)}{unit} (medians of {noun(len(medians), 'configuration')})."
 
 
 def configurations_table(
     title: str,
-    found: Sequence[Configuration],
+    measured: Sequence[Configuration],
     quantities: Mapping[str, Quantity],
     notes: Sequence[str] = (),
     more: Sequence[Column[Configuration]] = (),
@@ -122,37 +120,37 @@ def configurations_table(
 
     `more` are columns of an experiment's own, before n.
     """
-    headings = dict.fromkeys(name for each in found for name in each.factors)
+    headings = dict.fromkeys(name for each in measured for name in each.factors)
     factors = [
         Column[Configuration](
-            name, partial(_factor, name=name), shared=f"{name} {{}}".format, right=_is_right(found, name)
+            name, partial(_factor, name=name), shared=f"{name} {{}}".format, right=_is_right(measured, name)
         )
         for name in headings
     ]
-    said = [*notes, _NOTE] if quantities else notes
-    n = Column[Configuration]("n", lambda row: str(len(row.results)), right=True, shared=_each)
+    all_notes = [*notes, _NOTE] if quantities else notes
+    n = Column[Configuration]("n", lambda row: str(len(row.results)), right=True, shared="n={} each".format)
 
     def with_intervals(count: int) -> ReportTable:
         """Return the table with the intervals of its first `count` quantities."""
-        measured = [
+        quantity_columns = [
             Column[Configuration](
                 each.heading, partial(_median, name=name, places=each.places, interval=place < count), right=True
             )
             for place, (name, each) in enumerate(quantities.items())
         ]
-        return ReportTable.brief(title, found, [*factors, *measured, *more, n], said)
+        return ReportTable.brief(title, measured, [*factors, *quantity_columns, *more, n], all_notes)
 
     tables = (with_intervals(count) for count in range(len(quantities), 1, -1))
     return next((table for table in tables if table.width <= SCREEN), with_intervals(1))
 
 
-def plot_quantity(folder: Path, found: Sequence[Configuration], name: str, quantity: Quantity) -> None:
+def plot_quantity(folder: Path, measured: Sequence[Configuration], name: str, quantity: Quantity) -> None:
     """Draw the trials of each configuration as points, with median and interval: `NAME.svg`, `.png`."""
     from redolab.report.plots import MEASURED, WIDTH, head, plt, save
 
-    varied = [heading for heading in found[0].factors if len({each.factors.get(heading) for each in found}) > 1]
-    figure, axes = plt.subplots(figsize=(WIDTH, 1.4 + 0.32 * len(found)), layout="constrained")
-    for place, each in enumerate(found):
+    varied = [heading for heading in measured[0].factors if len({each.factors.get(heading) for each in measured}) > 1]
+    figure, axes = plt.subplots(figsize=(WIDTH, 1.4 + 0.32 * len(measured)), layout="constrained")
+    for place, each in enumerate(measured):
         values = each.values(name)
         if not values:
             continue
@@ -161,27 +159,23 @@ def plot_quantity(folder: Path, found: Sequence[Configuration], name: str, quant
         if (interval := interval_of_median(values)) is not None:
             axes.hlines(place, *interval, color="black", linewidth=2, zorder=2)
     axes.set_yticks(
-        range(len(found)), [", ".join(each.factors.get(heading, "") for heading in varied) for each in found]
+        range(len(measured)), [", ".join(each.factors.get(heading, "") for heading in varied) for each in measured]
     )
-    axes.set_ylim(len(found) - 0.5, -0.5)
+    axes.set_ylim(len(measured) - 0.5, -0.5)
     axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
     axes.set_xlabel(quantity.heading)
     axes.grid(visible=True, axis="x", color="#DDDDDD", linewidth=0.5)
-    shared = [f"{heading} {found[0].factors[heading]}" for heading in found[0].factors if heading not in varied]
-    head(figure, answer(found, name, quantity).removesuffix("."), ", ".join(shared))
+    shared = [f"{heading} {measured[0].factors[heading]}" for heading in measured[0].factors if heading not in varied]
+    head(figure, answer(measured, name, quantity).removesuffix("."), ", ".join(shared))
     save(figure, folder / name)
 
 
-def _heading(name: str) -> str:
-    return name.replace("_", " ")
-
-
 def _factor(row: Configuration, name: str) -> str:
-    return row.factors.get(name, "–")
+    return row.factors.get(name, NONE)
 
 
-def _is_right(found: Sequence[Configuration], name: str) -> bool:
-    return all(each.factors.get(name, "0")[:1].isdigit() for each in found)
+def _is_right(measured: Sequence[Configuration], name: str) -> bool:
+    return all(each.factors.get(name, "0")[:1].isdigit() for each in measured)
 
 
 def _median(row: Configuration, name: str, places: int, *, interval: bool) -> str:
@@ -189,7 +183,3 @@ def _median(row: Configuration, name: str, places: int, *, interval: bool) -> st
     if interval or not values:
         return median_with_interval(values, places)
     return number(statistics.median(values), places)
-
-
-def _each(count: str) -> str:
-    return f"n={count} each"

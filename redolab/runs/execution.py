@@ -18,7 +18,7 @@ from redolab.runs.resuming import RunProgress
 from redolab.runs.schema import Finding, GroupRecord, TrialRecord
 from redolab.runs.store import Run, RunStore
 
-_BRIEFLY = 10.0
+_BETWEEN_PROGRESS = 10.0
 """Seconds between two progress lines of a run of short steps."""
 
 
@@ -54,18 +54,20 @@ class Execution:
         self._experience = experience
         sessions = run.record().sessions
         self._session = len(sessions) - 1
-        self._before = RunProgress(run, bench, plan, sessions[-1])
-        self._groups = dict(self._before.groups)
-        self._todo = [position for position in self._before.todo if only is None or plan.steps[position].group in only]
+        self._at_start = RunProgress(run, bench, plan, sessions[-1])
+        self._groups = dict(self._at_start.groups)
+        self._todo = [
+            position for position in self._at_start.todo if only is None or plan.steps[position].group in only
+        ]
         self._entered: dict[int, _Entered] = {}
-        self._every = ExitStack()
+        self._all_entered = ExitStack()
         """Ends the groups that are still entered when the run ends."""
         self._measured: set[int] = set()
         self._not_made: set[int] = set()
         self._with_failures: set[int] = set()
         self._failing = Failing(run, plan, self._session, lab.progress)
         self._is_whole = only is None
-        self._said = -_BRIEFLY
+        self._last_progress = -_BETWEEN_PROGRESS
 
     @property
     def todo(self) -> Sequence[int]:
@@ -75,12 +77,12 @@ class Execution:
     @property
     def superseded(self) -> int:
         """Number of trials of earlier sessions that no longer count."""
-        return self._before.superseded
+        return self._at_start.superseded
 
     def execute(self) -> None:
         """Make and measure everything that is to be done. Raises `LabError`."""
         last = last_positions(self._plan, self._todo)
-        with self._bench.opened(self._run), self._removed_if_not_kept(), self._every:
+        with self._bench.opened(self._run), self._removed_if_not_kept(), self._all_entered:
             # A session that was ended right after a group's last step has left its product.
             for group in set(self._groups) - set(last):
                 self._remove_unless_kept(group)
@@ -92,7 +94,7 @@ class Execution:
                 group = self._plan.steps[position].group
                 if not self._is_entered(group):
                     continue
-                self._say_how_far(done)
+                self._print_progress(done)
                 self._try(position)
                 if position == last[group]:
                     self._leave(group)
@@ -102,7 +104,7 @@ class Execution:
         """Enter a group if necessary. Return False if it cannot be entered, which is recorded once."""
         if group in self._entered or group in self._not_made:
             return group in self._entered
-        begun = self._failing.begun()
+        start = self._failing.start()
         try:
             self._enter(group)
         except STOPPING:
@@ -110,9 +112,9 @@ class Execution:
         except LabError as error:
             self._not_made.add(group)
             known = self._groups.get(group)
-            again = self._before.usable(group) is None
+            again = self._at_start.usable(group) is None
             attempt = 1 if known is None else known.attempt + again
-            self._failing.record(error, begun, None, group, attempt)
+            self._failing.record(error, start, None, group, attempt)
         return group in self._entered
 
     def _enter(self, group: int) -> None:
@@ -128,7 +130,7 @@ class Execution:
             if is_new:
                 self._record(group, product, began, made=True)
             entered = _Entered(product, made, stack.pop_all())
-        self._every.push(entered.stack)
+        self._all_entered.push(entered.stack)
         self._entered[group] = entered
 
     def _find_or_make(self, group: int) -> str:
@@ -142,7 +144,7 @@ class Execution:
 
     def _known_product(self, group: int) -> str | None:
         """Return the product of a group that this run measured on, or that this session made along with another."""
-        if (product := self._before.usable(group)) is not None:
+        if (product := self._at_start.usable(group)) is not None:
             return product
         record = self._run.groups().get(group)
         if record is None or record.session != self._session:
@@ -171,7 +173,7 @@ class Execution:
     def _try(self, position: int) -> None:
         """Measure a step, or record that it failed."""
         group = self._plan.steps[position].group
-        begun = self._failing.begun()
+        start = self._failing.start()
         try:
             self._measure(position)
         except STOPPING:
@@ -182,7 +184,7 @@ class Execution:
                 self._lab.progress.note(f"after it was measured: {error}")
                 return
             self._with_failures.add(group)
-            self._failing.record(error, begun, position, group, self._groups[group].attempt)
+            self._failing.record(error, start, position, group, self._groups[group].attempt)
         else:
             self._failing.went_well()
 
@@ -227,12 +229,12 @@ class Execution:
         if trial is not None:
             keep(trial, self._bench.findings(group, planned.step, trial))
 
-    def _say_how_far(self, done: int) -> None:
+    def _print_progress(self, done: int) -> None:
         """Print progress as in `17 of 36, about 12 min left`."""
         now = time.monotonic()
-        if self._bench.brief and now - self._said < _BRIEFLY:
+        if self._bench.brief and now - self._last_progress < _BETWEEN_PROGRESS:
             return
-        self._said = now
+        self._last_progress = now
         missing = {self._plan.steps[position].group for position in self._todo[done:]} - set(self._entered)
         estimate = self._experience.estimate(self._plan, self._todo[done:], missing)
         left = "" if estimate is None else f", {estimate.in_words()} left"
@@ -248,12 +250,12 @@ class Execution:
             return
         # A group that was done for another lab is measured anew as a whole.
         if group in self._with_failures and self._is_whole:
-            self._say_what_stays(record)
+            self._note_product_stays(record)
             return
         if isinstance(self._bench, KeepsProducts):
             self._bench.remove(record.name, self._run)
 
-    def _say_what_stays(self, record: GroupRecord) -> None:
+    def _note_product_stays(self, record: GroupRecord) -> None:
         self._lab.progress.note(
             f"{record.name} stays for '--resume {self._run.name}'; 'redolab rm {self._run.name}' removes both"
         )
@@ -273,7 +275,7 @@ class Execution:
                 if failed and group not in measured:
                     self._lab.progress.note(f"{record.name} stays, to look into; 'redolab rm' removes it")
                 elif group in measured:
-                    self._say_what_stays(record)
+                    self._note_product_stays(record)
                 else:
                     self._remove_unless_kept(group)
             raise

@@ -13,10 +13,9 @@ from typing_extensions import override
 
 from redolab.report.contents import Report
 from redolab.runs.bench import Bench, C, G, KeepsProducts, M, S, T
-from redolab.runs.combinations import crossed
 from redolab.runs.factors import CommonFactors
 from redolab.runs.plan import Plan, draw_in_blocks, draw_plan, plan_as_given, plan_type
-from redolab.runs.planned_cells import cells_of, conditions_of, factors_from
+from redolab.runs.planned_cells import cells_of, conditions_of, crossed, factors_from
 from redolab.runs.schema import Rows
 from redolab.runs.store import Run
 from redolab.runs.trial_results import Result, results_of, rows_of
@@ -42,7 +41,7 @@ class CheckCell:
     """A small configuration that is measured in the same way on every machine of a cluster, to compare the machines."""
 
     factors: Callable[[Any], CommonFactors]
-    """Function from the run's factors to those of the check."""
+    """Function from the run's factors to the factors of the check."""
     column: str
     """Column of the experiment's rows that is compared."""
     name: str
@@ -84,13 +83,13 @@ class Declaration(ABC):
     @classmethod
     def report(cls, run: Run) -> Report:
         """Return the answer, tables and plots of a run, by `report.py` beside the experiment. Raises `LabError`."""
-        beside = cls._report_beside()
-        assert beside is not None
-        report: Report = importlib.import_module(beside).report(run)
+        module = cls._report_module()
+        assert module is not None
+        report: Report = importlib.import_module(module).report(run)
         return report
 
     @classmethod
-    def _report_beside(cls) -> str | None:
+    def _report_module(cls) -> str | None:
         """Return the name of the module `report.py` in the experiment's folder; None without one."""
         package, _, file = cls.__module__.rpartition(".")
         name = f"{package}.report"
@@ -194,4 +193,4 @@ class Experiment(Declaration, Bench[G, S, C, M, T]):
         """Return the report of `report.py`, or a table of all configurations and a plot of the first quantity."""
         from redolab.runs.default_report import default_report
 
-        return default_report(cls, run) if cls._report_beside() is None else super().report(run)
+        return default_report(cls, run) if cls._report_module() is None else super().report(run)

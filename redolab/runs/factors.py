@@ -51,10 +51,14 @@ def factor(about: str, parse: Callable[[str], Any], default: str | None = None, 
 
 
 def several(parse: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
-    """Return the parser of a list with commas, each part parsed by `parse`; duplicates count once."""
+    """Return the parser of a list with commas, each part parsed by `parse`; duplicates count once.
+
+    A part may itself stand for several values, as `all`: then `parse` returns a tuple.
+    """
 
     def parse_all(text: str) -> tuple[Any, ...]:
-        return tuple(dict.fromkeys(parse(part.strip()) for part in text.split(",")))
+        parts = [parse(part.strip()) for part in text.split(",")]
+        return tuple(dict.fromkeys(value for part in parts for value in (part if isinstance(part, tuple) else [part])))
 
     return parse_all
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
 import sys
 import traceback
@@ -16,6 +15,9 @@ from redolab.runs.experiment import Declaration
 from redolab.runs.experiment_names import experiment_names, file_of
 from redolab.runs.factors import factors_of, one_of
 
+_OWN = "own_experiments"
+"""Name of the package of the user's own experiments."""
+
 
 class BrokenExperiment(LabError):
     """An experiment of the user that cannot be loaded."""
@@ -26,9 +28,13 @@ def load_experiment(name: str) -> type[Declaration]:
     one_of("experiment", experiment_names)(name)
     file = file_of(name)
     if file.is_relative_to(PROJECT.experiments):
-        inside = file.relative_to(PROJECT.experiments).with_suffix("").parts
-        return _declared_in(importlib.import_module(".".join([PROJECT.experiments_package, *inside])))
-    return _own_experiment(name, file)
+        return _declared_in(_module(PROJECT.experiments_package, file.relative_to(PROJECT.experiments)))
+    return _own_experiment(file)
+
+
+def _module(package: str, file: Path) -> ModuleType:
+    """Return the module in a file of a package, given by its path in the package's folder."""
+    return importlib.import_module(".".join([package, *file.with_suffix("").parts]))
 
 
 def _declared_in(module: ModuleType) -> type[Declaration]:
@@ -46,42 +52,21 @@ def _declared_in(module: ModuleType) -> type[Declaration]:
     return declared[0]
 
 
-def _own_experiment(name: str, file: Path) -> type[Declaration]:
+def _own_experiment(file: Path) -> type[Declaration]:
     """Return an experiment of the user's own. A bug in it is the user's to fix, and ends nothing else."""
-    folder = file.parent
+    assert PROJECT.own_experiments is not None
+    # The user's folder becomes a package, so that an experiment in a folder can import its neighbours.
+    package = sys.modules.setdefault(_OWN, ModuleType(_OWN))
+    package.__path__ = [str(PROJECT.own_experiments)]
     try:
-        experiment = _declared_in(_module_from(file, f"own_experiments_{name.replace('-', '_')}"))
+        experiment = _declared_in(_module(_OWN, file.relative_to(PROJECT.own_experiments)))
         factors_of(experiment.factors_type)
     except (Exception, SystemExit) as error:
-        said = str(error).partition("\n")[0]
-        own = [each for each in traceback.extract_tb(error.__traceback__) if Path(each.filename).is_relative_to(folder)]
+        message = str(error).partition("\n")[0]
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [each for each in frames if Path(each.filename).is_relative_to(file.parent)]
         where = f", line {own[-1].lineno} of {own[-1].filename}" if own else ""
         raise BrokenExperiment(
-            f"the experiment {file} cannot be loaded ({type(error).__name__}: {said}{where})", "mend it"
+            f"the experiment {file} cannot be loaded ({type(error).__name__}: {message}{where})", "mend it"
         ) from error
     return experiment
-
-
-def _module_from(file: Path, package_name: str) -> ModuleType:
-    """Return the module in a file outside the import path; one in a folder can import its neighbours."""
-    is_folder = file.name == "experiment.py"
-    name = f"{package_name}.experiment" if is_folder else package_name
-    if name in sys.modules:
-        return sys.modules[name]
-    if is_folder:
-        package = importlib.util.spec_from_loader(package_name, loader=None, is_package=True)
-        assert package is not None
-        package.submodule_search_locations = [str(file.parent)]
-        sys.modules[package_name] = importlib.util.module_from_spec(package)
-    specification = importlib.util.spec_from_file_location(name, file)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    # Data classes look their module up by name.
-    sys.modules[name] = module
-    try:
-        specification.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from redolab.machine.facts import Machine
 from redolab.machine.machine_class import MachineClass, machine_classes
+from redolab.report.numbers import NONE
 from redolab.report.table import Column, ReportTable
-from redolab.runs.schema import Session, TrialRecord
+from redolab.runs.schema import Session
 from redolab.runs.store import Run
 
 if TYPE_CHECKING:
@@ -69,21 +70,20 @@ class _CheckedMachine:
 
 def machines_table(experiment: type[Declaration], run: Run) -> ReportTable | None:
     """Return a comparison of a cluster's machines; None for a run without a cluster. Raises `LabError`."""
-    found = _checked(experiment, run)
     cell = experiment.check_cell
-    if not found or cell is None:
+    if cell is None or not (checked := _checked(experiment, run, cell.column)):
         return None
     columns = [
         Column[_CheckedMachine]("machine", lambda row: row.name),
-        Column[_CheckedMachine]("CPU", lambda row: row.machine.cpu or "–"),
+        Column[_CheckedMachine]("CPU", lambda row: row.machine.cpu or NONE),
         Column[_CheckedMachine]("cores", lambda row: str(row.machine.cores), right=True),
-        Column[_CheckedMachine]("kernel", lambda row: row.machine.kernel or "–"),
+        Column[_CheckedMachine]("kernel", lambda row: row.machine.kernel or NONE),
         Column[_CheckedMachine]("disk", lambda row: f"{row.machine.disk.file_system} on {row.machine.disk.device}"),
         Column[_CheckedMachine](
-            f"check: {cell.name}", lambda row: "–" if row.median is None else f"{row.median:.2f}", right=True
+            f"check: {cell.name}", lambda row: NONE if row.median is None else f"{row.median:.2f}", right=True
         ),
         Column[_CheckedMachine](
-            "min–max", lambda row: f"{min(row.values):.2f}–{max(row.values):.2f}" if row.values else "–", right=True
+            "min–max", lambda row: f"{min(row.values):.2f}–{max(row.values):.2f}" if row.values else NONE, right=True
         ),
         Column[_CheckedMachine]("n", lambda row: str(len(row.values)), right=True),
         Column[_CheckedMachine]("to the first", _ratio, right=True),
@@ -92,32 +92,24 @@ def machines_table(experiment: type[Declaration], run: Run) -> ReportTable | Non
         "The check is one small cell, measured the same way on each machine before anything else: it says how alike they are. "
         "Figures of different machines are different rows, and nothing compares them."
     ]
-    return ReportTable.of("Machines", found, columns, notes)
+    return ReportTable.of("Machines", checked, columns, notes)
 
 
 def _ratio(row: _CheckedMachine) -> str:
-    return f"{row.median / row.first:.2f}" if row.median is not None and row.first else "–"
+    return f"{row.median / row.first:.2f}" if row.median is not None and row.first else NONE
 
 
-def _checked(experiment: type[Declaration], run: Run) -> list[_CheckedMachine]:
-    if experiment.check_cell is None:
-        return []
-    runs = [Run(path.parent) for path in sorted((run.files / MACHINES).glob("*/run.json"))]
-    of_checks = [each.record().sessions[-1] for each in runs]
-    # Name the machines as in the run's own tables: its sessions come first.
+def _checked(experiment: type[Declaration], run: Run, column: str) -> list[_CheckedMachine]:
+    """Return the machines on which a run has checks, with the values of a column of their rows."""
+    checks = [Run(path.parent) for path in sorted((run.files / MACHINES).glob("*/run.json"))]
+    # Name and order the machines as in the run's own tables: its sessions come first.
     own = run.record().sessions
-    names = machine_names([*own, *of_checks])[len(own) :]
-    order = {name: place for place, name in reversed(list(enumerate(machine_names(own))))}
+    sessions = [*own, *(check.record().sessions[-1] for check in checks)]
+    names = machine_names(sessions)
+    machines = {name: session.machine for name, session in zip(names, sessions, strict=True)}
     values: dict[str, list[float]] = {}
-    machines: dict[str, Machine] = {}
-    for name, session, each in zip(names, of_checks, runs, strict=True):
-        machines[name] = session.machine
-        values.setdefault(name, []).extend(_headlines(experiment.rows(each), experiment.check_cell.column))
-    known = sorted(machines, key=lambda name: order.get(name, len(order)))
-    first = next((statistics.median(values[name]) for name in known if values[name]), None)
-    return [_CheckedMachine(name, machines[name], values[name], first) for name in known]
-
-
-def _headlines(rows: Sequence[tuple[TrialRecord[object], Mapping[str, object]]], column: str) -> list[float]:
-    found = [row[column] for _, row in rows]
-    return [float(value) for value in found if isinstance(value, int | float)]
+    for name, check in zip(names[len(own) :], checks, strict=True):
+        measured = [row[column] for _, row in experiment.rows(check)]
+        values.setdefault(name, []).extend(float(each) for each in measured if isinstance(each, int | float))
+    first = next((statistics.median(values[name]) for name in machines if values.get(name)), None)
+    return [_CheckedMachine(name, machines[name], values[name], first) for name in machines if name in values]

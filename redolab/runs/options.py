@@ -39,11 +39,7 @@ class Option:
         return (_WRITTEN.get(self.parse, words) if self.parse is not None else words)(value)
 
 
+@cache
 def options_of(kind: type) -> Mapping[str, tuple[type, Option]]:
     """Return field → its type and option, for fields with an option."""
-    return _options_of(kind)
-
-
-@cache
-def _options_of(kind: type) -> Mapping[str, tuple[type, Option]]:
     return annotated(kind, Option)

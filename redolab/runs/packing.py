@@ -14,11 +14,11 @@ PACKED = "files.tar.xz"
 
 def pack_folders(folder: Path) -> None:
     """Replace the folders of a run by one packed file; the files beside them stay."""
-    beside = [path.name for path in folder.iterdir() if path.is_file()]
+    files_of_run = [path.name for path in folder.iterdir() if path.is_file()]
     folders = [path for path in folder.iterdir() if path.is_dir()]
     if not folders:
         return
-    files.write_whole(folder / PACKED, bundle.pack(folder, beside, xz=True))
+    files.write_whole(folder / PACKED, bundle.pack(folder, files_of_run, xz=True))
     for path in folders:
         files.remove(path)
 

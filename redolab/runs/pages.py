@@ -19,12 +19,12 @@ LARGEST_FILE = 1_000_000
 """Bytes of the largest committed file; for a file of a run's packed folders, its compressed size."""
 _MADE_AGAIN = ("plots", "table.*", "all-tables.*", "disks.*", "calibration.json")
 """Files of a run that `redolab report` makes again."""
-_READ_BY_NOTHING = "fill.log"
+_UNREAD = "fill.log"
 """File of a crash with the server's log until then. Notebooks, models and `follow` do not need it."""
-_LAB_OF_A_CLONE = re.compile(rb"(?<![\w.~-])(?:/[^/\s\"':=,;]+)*/\.lab\b")
+_LAB_FOLDER = re.compile(rb"(?<![\w.~-])(?:/[^/\s\"':=,;]+)*/\.lab\b")
 """Absolute path of the lab of any clone: the run may have been made in another one than keeps it."""
 _CRASHES = "crashes"
-_OF_A_CUT = "cut.json"
+_CUT = "cut.json"
 """File of a kept power cut; the disk and its requests can be made again from the seed."""
 
 
@@ -42,7 +42,8 @@ def keep_run(folder: str, run: Run) -> Path:
     `folder`: one under data/measured, or the name of a notebook. The run's folders are packed into one file. A path
     in the lab is kept relative to the folder that the lab lies in, as `.lab/servers`. Raises `LabError`.
     """
-    _check_clone()
+    if not PROJECT.is_clone:
+        raise InvalidInput("data/measured is part of a clone", "there is none here: redolab is installed")
     known = sorted(
         {path.name for path in PROJECT.measured.glob("*/")} | {path.stem for path in NOTEBOOKS.glob("*.ipynb")}
     )
@@ -55,7 +56,7 @@ def keep_run(folder: str, run: Run) -> Path:
     shutil.copytree(run.folder, kept, ignore=_left_out)
     for path in sorted(kept.rglob("*")):
         if path.is_file():
-            path.write_bytes(_without_folder_of_lab(path.read_bytes()))
+            path.write_bytes(_with_relative_lab(path.read_bytes()))
     pack_folders(kept)
     return kept
 
@@ -65,36 +66,31 @@ def too_large(run: Run) -> list[Path]:
     return [
         path.relative_to(run.folder)
         for path in sorted(run.folder.rglob("*"))
-        if not _is_of_a_cut(path) and not _is_read_by_nothing(path) and _is_too_large(path)
+        if not _is_in_cut(path) and not _is_unread(path) and _is_too_large(path)
     ]
 
 
-def _without_folder_of_lab(content: bytes) -> bytes:
-    return _LAB_OF_A_CLONE.sub(b".lab", content.replace(str(PROJECT.lab).encode(), b".lab"))
+def _with_relative_lab(content: bytes) -> bytes:
+    return _LAB_FOLDER.sub(b".lab", content.replace(str(PROJECT.lab).encode(), b".lab"))
 
 
 def _left_out(folder: str, names: list[str]) -> set[str]:
-    if _OF_A_CUT in names:
-        return set(names) - {_OF_A_CUT}
+    if _CUT in names:
+        return set(names) - {_CUT}
     made = shutil.ignore_patterns(*_MADE_AGAIN)(folder, names)
     paths = [Path(folder) / name for name in names]
-    return made | {path.name for path in paths if _is_too_large(path) or _is_read_by_nothing(path)}
+    return made | {path.name for path in paths if _is_too_large(path) or _is_unread(path)}
 
 
-def _is_read_by_nothing(path: Path) -> bool:
-    return path.parent.parent.name == _CRASHES and path.name == _READ_BY_NOTHING
+def _is_unread(path: Path) -> bool:
+    return path.parent.parent.name == _CRASHES and path.name == _UNREAD
 
 
-def _is_of_a_cut(path: Path) -> bool:
-    return any((folder / _OF_A_CUT).is_file() for folder in path.parents[:2])
+def _is_in_cut(path: Path) -> bool:
+    return any((folder / _CUT).is_file() for folder in path.parents[:2])
 
 
 def _is_too_large(path: Path) -> bool:
     if not path.is_file() or path.stat().st_size <= LARGEST_FILE:
         return False
     return len(lzma.compress(path.read_bytes())) > LARGEST_FILE
-
-
-def _check_clone() -> None:
-    if not PROJECT.is_clone:
-        raise InvalidInput("data/measured is part of a clone", "there is none here: redolab is installed")

@@ -1,4 +1,4 @@
-"""Plot of a load's quantity before something was done to the server and while it was done."""
+"""Plot of a load's quantity before and during an operation on the server."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from redolab.runs.default_report import Configuration
 
 
 def paired_plots(
-    name: str, found: Sequence[Configuration], pair: tuple[str, str], panels: str, rows: Sequence[str], title: str
+    name: str, measured: Sequence[Configuration], pair: tuple[str, str], panels: str, rows: Sequence[str], title: str
 ) -> list[Plot]:
-    """Return the plot of a pair of quantities, without and with what is done; none if nothing was measured.
+    """Return the plot of a pair of quantities, before and during the operation; none if nothing was measured.
 
     Each value of the factor `panels` has a panel, each combination of the factors `rows` a row in it.
     """
-    draw = partial(_draw, name=name, found=found, pair=pair, panels=panels, rows=rows, title=title)
-    return [Plot(name, draw)] if found else []
+    draw = partial(_draw, name=name, measured=measured, pair=pair, panels=panels, rows=rows, title=title)
+    return [Plot(name, draw)] if measured else []
 
 
 def _draw(
     folder: Path,
     name: str,
-    found: Sequence[Configuration],
+    measured: Sequence[Configuration],
     pair: tuple[str, str],
     panels: str,
     rows: Sequence[str],
@@ -37,7 +37,7 @@ def _draw(
     from redolab.report.plots import MEASURED, MODEL, WIDTH, head, plt, save
 
     in_panels: dict[str, dict[str, list[Configuration]]] = {}
-    for each in found:
+    for each in measured:
         in_panels.setdefault(each.factors[panels], {}).setdefault(_label(each, rows), []).append(each)
     sizes = [len(in_rows) for in_rows in in_panels.values()]
     figure, axes = plt.subplots(
@@ -49,7 +49,7 @@ def _draw(
         height_ratios=[size + 1 for size in sizes],
         layout="constrained",
     )
-    quantities = quantities_of(type(found[0].results[0].trial))
+    quantities = quantities_of(type(measured[0].results[0].trial))
     marks = ((pair[0], MODEL, 0.16), (pair[1], MEASURED, -0.16))
     for axis, (panel, in_rows) in zip(axes.flat, in_panels.items(), strict=True):
         for quantity, colour, shift in marks:
@@ -76,6 +76,6 @@ def _draw(
 
 
 def _label(each: Configuration, rows: Sequence[str]) -> str:
-    """Return a configuration's factors in words, as in `copytruncate, held, ext4`: a switch by its name if it is on."""
+    """Return a configuration's factors in words, as in `copytruncate, held, ext4`: a switch that is on by its name."""
     values = [(heading, each.factors[heading]) for heading in rows]
     return ", ".join(heading if value == "on" else value for heading, value in values if value != "off")

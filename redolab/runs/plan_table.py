@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from redolab.report.numbers import NONE
 from redolab.report.table import Column, ReportTable
 from redolab.runs.needs import Needs
 from redolab.runs.plan import Order, Plan
@@ -22,10 +23,10 @@ def plan_table(plan: Plan[Any, Any, Any], found: Mapping[int, str], needs: Needs
     repeats = max((planned.repeat for planned in plan.steps), default=0)
 
     def of_group(heading: str) -> Column[int]:
-        return Column(heading, lambda group: plan.groups[group].described().get(heading, "–"))
+        return Column(heading, lambda group: plan.groups[group].described().get(heading, NONE))
 
     def of_steps(heading: str) -> Column[int]:
-        return Column(heading, lambda group: ", ".join(dict.fromkeys(each.get(heading, "–") for each in steps[group])))
+        return Column(heading, lambda group: ", ".join(dict.fromkeys(each.get(heading, NONE) for each in steps[group])))
 
     columns = [
         *(
@@ -69,7 +70,7 @@ def step_in_words(plan: Plan[Any, Any, Any], position: int) -> str:
     """Return a step in words that distinguish it from the others; factors that all groups share are left out."""
     planned = plan.steps[position]
     group = plan.groups[planned.group].described()
-    told = {
+    varied = {
         name: value for name, value in group.items() if len({each.described().get(name) for each in plan.groups}) > 1
     }
-    return ", ".join([*told.values(), *planned.step.described().values()]) + f" ({planned.repeat})"
+    return ", ".join([*varied.values(), *planned.step.described().values()]) + f" ({planned.repeat})"

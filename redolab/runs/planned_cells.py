@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from redolab.errors import InvalidInput
-from redolab.runs.factors import CommonFactors, factor, keep_factor, on_or_off, one_of, whole_number
+from redolab.runs.factors import CommonFactors, factor, keep_factor, on_or_off, one_of, several, whole_number
 from redolab.runs.options import Option, options_of
 
 if TYPE_CHECKING:
     from redolab.runs.experiment import Experiment
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +50,16 @@ def _reading(kind: type) -> Callable[[str], Any]:
     return lambda text: kind(one_of("value", lambda: [str(each) for each in kind])(text))
 
 
-def _several(parse: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
-    """Return the parser of a list with commas. A part may itself stand for several values, as `all`."""
+def crossed(values: Mapping[str, Sequence[V]]) -> list[dict[str, V]]:
+    """Return every combination of the factors' values."""
+    return [dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())]
 
-    def parse_all(text: str) -> tuple[Any, ...]:
-        parts = [parse(part.strip()) for part in text.split(",")]
-        return tuple(dict.fromkeys(value for part in parts for value in (part if isinstance(part, tuple) else [part])))
 
-    return parse_all
+def one_at_a_time(values: Mapping[str, Sequence[V]]) -> list[dict[str, V]]:
+    """Return the first value of every factor, then each other value of each factor with the others at their first."""
+    first = {name: each[0] for name, each in values.items()}
+    changed = [{**first, name: value} for name, each in values.items() for value in each[1:]]
+    return [first, *changed]
 
 
 @cache
@@ -70,7 +75,7 @@ def factors_from(name: str, types: tuple[type, type, type], repeat: str, *, keep
         (
             each.factor,
             Any,
-            factor(each.option.about, each.parse if each.single else _several(each.parse), each.option.default),
+            factor(each.option.about, each.parse if each.single else several(each.parse), each.option.default),
         )
         for each in fields
     ]
@@ -112,10 +117,10 @@ def cells_of(
         for name, value in combination.items():
             measured[name].add(value)
     if not cells:
-        asked = [
+        requested = [
             f"{each.factor} {','.join(map(each.option.written, values[each.name]))}" for each in (*of_group, *of_step)
         ]
-        raise InvalidInput(f"no combination of these exists: {'; '.join(asked)}", "choose other values")
+        raise InvalidInput(f"no combination of these exists: {'; '.join(requested)}", "choose other values")
     for each in (*of_step, *of_group):
         for value in values[each.name]:
             if value not in measured[each.name]:

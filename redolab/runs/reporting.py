@@ -11,7 +11,7 @@ from rich.console import Console
 from redolab.machine import files
 from redolab.report.table import ReportTable, write_rows, write_tables
 from redolab.runs.experiment import Declaration
-from redolab.runs.failures import how_many, in_words
+from redolab.runs.failing import how_many, in_words
 from redolab.runs.machines import machine_names, machines_table
 from redolab.runs.schema import RunRecord, RunState, TrialRecord
 from redolab.runs.store import Run
@@ -49,7 +49,9 @@ class WrittenReport:
 def write_report(experiment: type[Declaration], run: Run) -> WrittenReport:
     """Write the tables and plots of a run into its folder."""
     report = experiment.report(run)
-    tables = [*_with_frame_notes(report.tables, experiment, run), *_of_machines(experiment, run)]
+    tables = [*_with_frame_notes(report.tables, experiment, run)]
+    if (machines := machines_table(experiment, run)) is not None:
+        tables.append(machines)
     write_tables(run.folder, TABLE, report.answer, tables)
     write_tables(run.folder, ALL_TABLES, report.answer, [*tables, *report.details])
     for name, rows in report.rows.items():
@@ -68,11 +70,6 @@ def write_report(experiment: type[Declaration], run: Run) -> WrittenReport:
     pictures = sorted(plots.glob("*.png"), key=lambda path: path.stat().st_mtime_ns)
     written = [run.folder / name for name in report.files]
     return WrittenReport(report.answer, tables, report.details, pictures, written, failed)
-
-
-def _of_machines(experiment: type[Declaration], run: Run) -> list[ReportTable]:
-    table = machines_table(experiment, run)
-    return [] if table is None else [table]
 
 
 def _with_frame_notes(tables: Sequence[ReportTable], experiment: type[Declaration], run: Run) -> Sequence[ReportTable]:
@@ -114,22 +111,22 @@ def _failures(experiment: type[Declaration], run: Run) -> list[str]:
 
 def _versions(record: RunRecord, trials: Sequence[TrialRecord[object]]) -> list[str]:
     """Return sentences on servers whose version differed from the catalogue's during measurement."""
-    told = {}
+    differing = {}
     for each in trials:
         # Trials of any experiment: read them as plain JSON.
         trial = each.trial if isinstance(each.trial, dict) else {}
         server, version = trial.get("server"), trial.get("version")
         expected = record.sessions[each.session].servers.get(server or "")
         if version and expected and other_than_expected(version, expected):
-            told[server, version] = f"{server} was {version}; the catalogue expected {expected}."
-    return list(told.values())
+            differing[server, version] = f"{server} was {version}; the catalogue expected {expected}."
+    return list(differing.values())
 
 
 def _evidence(evidence: Sequence[str]) -> str:
     """Return the paths of evidence in the run's folder; several files in a folder become its name."""
-    beside = [Path(path).parent for path in evidence]
+    parents = [Path(path).parent for path in evidence]
     positions = dict.fromkeys(
-        str(parent) if beside.count(parent) > 1 else path for path, parent in zip(evidence, beside, strict=True)
+        str(parent) if parents.count(parent) > 1 else path for path, parent in zip(evidence, parents, strict=True)
     )
     return f" (evidence: {', '.join(positions)})" if evidence else ""
 

@@ -12,7 +12,7 @@ from redolab.runs.store import Run
 
 
 class RunProgress:
-    """State of a run when a session of it begins on a machine."""
+    """State of a run at the start of a session on this machine."""
 
     def __init__(
         self, run: Run, bench: Bench[Any, Any, Any, Any, Any], plan: Plan[Any, Any, Any], here: Session
@@ -34,7 +34,7 @@ class RunProgress:
             for position in positions
         }
         self.todo: Sequence[int] = remaining(plan, done)
-        """The positions of the steps that are to be done, in the plan's order."""
+        """Indexes of the steps to be done, in the plan's order."""
         self.superseded = sum(len(positions) for positions in measured.values()) - len(done)
         """Number of trials that no longer count: their product is gone or on another machine."""
 

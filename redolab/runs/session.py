@@ -9,24 +9,26 @@ from contextlib import nullcontext
 from typing import Any, Protocol
 
 from redolab.errors import FindingsMade, InvalidInput, LabError, StepsFailed
-from redolab.lab import lab_to_read, open_lab
+from redolab.lab import Lab, lab_to_read, open_lab
+from redolab.machine.commit import lab_commit
 from redolab.machine.description import read_machine
 from redolab.progress import Progress
-from redolab.runs.beginning import session_here
+from redolab.report.numbers import noun
 from redolab.runs.bench import find_product
 from redolab.runs.estimate import Experience, in_words
 from redolab.runs.execution import Execution
 from redolab.runs.experiment import Declaration
 from redolab.runs.factors import CommonFactors, factors_of
-from redolab.runs.failures import how_many
+from redolab.runs.failing import how_many
 from redolab.runs.loading import load_experiment
 from redolab.runs.plan import Plan
 from redolab.runs.plan_table import plan_table
 from redolab.runs.reporting import write_report
 from redolab.runs.resuming import RunProgress
 from redolab.runs.room import check_room
-from redolab.runs.schema import FailureRecord, Finding, RunState
-from redolab.runs.store import Run, RunStore
+from redolab.runs.schema import FailureRecord, Finding, RunState, Session
+from redolab.runs.store import Run, RunStore, new_session
+from redolab.servers.catalogue import expected_versions
 from redolab.units import format_duration
 
 MAKE_VARIABLES = "REDOLAB_MAKE_VARIABLES"
@@ -93,6 +95,11 @@ def run_experiment(name: str, factors: CommonFactors, progress: Progress) -> Non
         run = store.create(name, {**factors.in_words(), "seed": str(plan.seed)}, session_here(lab))
         run.write_plan(plan)
         execute_run(store, experiment, run, plan, progress, lambda: Execution(lab, store, run, bench, plan, experience))
+
+
+def session_here(lab: Lab) -> Session:
+    """Return a session that begins now on this machine."""
+    return new_session(read_machine(lab.home), lab_commit(), lab.tools.versions(), lab.identity(), expected_versions())
 
 
 def check_resumed(factors: CommonFactors) -> None:
@@ -193,7 +200,8 @@ def execute_run(
     if failures := run.failures():
         raise _failed(experiment, run, plan, failures, findings)
     if findings:
-        raise _findings_error(experiment, run, plan, findings)
+        what = f"{noun(len(findings), 'finding')} in {experiment.step_noun.of(len(plan.steps))}"
+        raise FindingsMade(what, f"the evidence is in {run.folder}")
 
 
 def _report(experiment: type[Declaration], run: Run, progress: Progress) -> None:
@@ -227,20 +235,9 @@ def _failed(
 ) -> StepsFailed:
     last = failures[-1]
     which = "the last: " * (len(failures) > 1)
-    found = f", and there {'are' if len(findings) > 1 else 'is'} {_findings(findings)}" if findings else ""
+    also = f", and there {'are' if len(findings) > 1 else 'is'} {noun(len(findings), 'finding')}" if findings else ""
     return StepsFailed(
-        f"{how_many(failures, experiment, plan)} ({which}{last.in_words()}){found}",
+        f"{how_many(failures, experiment, plan)} ({which}{last.in_words()}){also}",
         f"'--resume {run.name}' tries again",
         last.details,
     )
-
-
-def _findings(findings: Sequence[Finding]) -> str:
-    return f"{len(findings)} finding{'s' * (len(findings) > 1)}"
-
-
-def _findings_error(
-    experiment: type[Declaration], run: Run, plan: Plan[Any, Any, Any], findings: list[Finding]
-) -> FindingsMade:
-    what = f"{_findings(findings)} in {experiment.step_noun.of(len(plan.steps))}"
-    return FindingsMade(what, f"the evidence is in {run.folder}")

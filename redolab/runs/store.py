@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,6 +33,7 @@ from redolab.runs.schema import (
 )
 
 T = TypeVar("T")
+R = TypeVar("R", bound=TrialRecord[Any] | VerdictRecord[Any] | FailureRecord)
 
 _RECORD = "run.json"
 _PLAN = "plan.json"
@@ -42,6 +44,12 @@ _FAILED = "failed"
 _LEFT_BY_STEPS = ("logs", "failed", "evidence")
 _INSTANCES = "instances"
 _LOCK = ".running"
+
+
+class _Formatted(msgspec.Struct):
+    """Part of a run's record that every format has."""
+
+    format: int
 
 
 class Run:
@@ -64,38 +72,36 @@ class Run:
 
     def record(self) -> RunRecord:
         """Return the run's record. Raises `LabError` if it cannot be read."""
-        record: RunRecord = self._read(_RECORD, self._raw(_RECORD), RunRecord)
+        record: RunRecord = self._read(_RECORD, RunRecord)
         return record
 
     def write_record(self, record: RunRecord) -> None:
         """Write the run's record, whole or not at all."""
-        files.write_whole(self.folder / _RECORD, msgspec.json.format(msgspec.json.encode(record)))
+        self._write(_RECORD, record)
 
     def plan(self, plan_type: Any) -> Any:
         """Return the run's plan as `plan_type`. Raises `InvalidInput` if there is none to go on with."""
         if not (self.folder / _PLAN).exists():
             raise InvalidInput(f"the run {self.name} has no plan to go on with", "start a new run")
-        return self._read(_PLAN, self._raw(_PLAN), plan_type)
+        return self._read(_PLAN, plan_type)
 
     def write_plan(self, plan: msgspec.Struct) -> None:
         """Store the run's plan."""
-        files.write_whole(self.folder / _PLAN, msgspec.json.format(msgspec.json.encode(plan)))
+        self._write(_PLAN, plan)
 
     def trials(self, kind: type[T]) -> list[TrialRecord[T]]:
         """Return the trials that still count, in the order of measurement; a torn last line is skipped.
 
         Raises `LabError`.
         """
-        attempts = {group: record.attempt for group, record in self.groups().items()}
         records: list[TrialRecord[T]] = self.lines(_TRIALS, TrialRecord[kind])  # type: ignore[valid-type]
-        return [record for record in records if record.attempt >= attempts.get(record.group, 1)]
+        return self._of_last_attempt(records)
 
     def verdicts(self, kind: type[T]) -> list[VerdictRecord[T]]:
         """Return the last verdict on each step that still counts, in the order of measurement. Raises `LabError`."""
-        attempts = {group: record.attempt for group, record in self.groups().items()}
         records: list[VerdictRecord[T]] = self.lines(_VERDICTS, VerdictRecord[kind])  # type: ignore[valid-type]
         last = {(record.position, record.attempt): record for record in records}
-        return [record for record in last.values() if record.attempt >= attempts.get(record.group, 1)]
+        return self._of_last_attempt(last.values())
 
     def add_verdict(self, record: VerdictRecord[Any]) -> None:
         """Write one more verdict to disk."""
@@ -130,7 +136,7 @@ class Run:
         """Return failures that were neither measured since nor tried again. Raises `LabError`."""
         trials, groups = self.trials(object), self.group_records()
         failures = self.lines(_FAILED, FailureRecord)
-        attempts = {group.group: group.attempt for group in groups}
+        of_last_attempt = self._of_last_attempt(failures)
         measured = {trial.position for trial in trials}
         last = {(failure.group, failure.position): failure for failure in failures}
         tried = [
@@ -142,7 +148,7 @@ class Run:
         def stands(failure: FailureRecord) -> bool:
             if failure.position is None:
                 return not any(group == failure.group and session > failure.session for group, session in tried)
-            return failure.position not in measured and failure.attempt >= attempts.get(failure.group, 1)
+            return failure.position not in measured and failure in of_last_attempt
 
         return [each for each in failures if last[each.group, each.position] is each and stands(each)]
 
@@ -152,13 +158,12 @@ class Run:
 
     def left_by_steps(self) -> set[str]:
         """Return the logs and evidence of steps: paths in the run's folder, or a whole subfolder by its name."""
-        found = [
-            path
+        return {
+            str(path.relative_to(self.folder))
             for name in _LEFT_BY_STEPS
             for each in (self.folder / name).glob("*")
             for path in (each.glob("*") if each.is_dir() else [each])
-        ]
-        return {str(path.relative_to(self.folder)) for path in found}
+        }
 
     def lines(self, name: str, kind: type[T]) -> list[T]:
         """Return the lines of `NAME.jsonl`, which an experiment added, without a torn last one. Raises `LabError`."""
@@ -167,7 +172,8 @@ class Run:
         # Each step reads them again: decode only lines added since the last time.
         if not content.startswith(known):
             known, records = b"", []
-        records = records + [self._decoded(name, line, kind) for line in content[len(known) :].splitlines()]
+        added = content[len(known) :].splitlines()
+        records = records + [self._decoded(f"{name}.jsonl", line, kind) for line in added]
         self._known[name, kind] = (content, records)
         return list(records)
 
@@ -182,73 +188,70 @@ class Run:
     def keep_once(self, content: msgspec.Struct) -> str:
         """Store the settings and variables of a server unless equal ones are stored. Return their hash."""
         digest = xxhash.xxh3_64_hexdigest(msgspec.json.encode(content))
-        path = self.folder / _INSTANCES / f"{digest}.json"
-        if not path.exists():
-            files.write_whole(path, msgspec.json.format(msgspec.json.encode(content)))
+        name = f"{_INSTANCES}/{digest}.json"
+        if not (self.folder / name).exists():
+            self._write(name, content)
         return digest
 
     def kept(self, digest: str, kind: type[T]) -> T:
         """Return the content that `keep_once` stored under a hash. Raises `LabError`."""
-        name = f"{_INSTANCES}/{digest}.json"
-        content: T = self._read(name, self._raw(name), kind)
+        content: T = self._read(f"{_INSTANCES}/{digest}.json", kind)
         return content
 
     def log(self, trial: str) -> Path:
         """Return a path for the error log of a trial, distinct from that of a failed trial with the same name."""
-        return _unused(self.folder / "logs" / f"{trial}.log")
+        return _unused(self.folder / "logs" / f"{trial}.log", "-again")
 
     def evidence(self, trial: str) -> Path:
         """Return a folder for the evidence of a trial, distinct from that of an earlier session."""
-        return _unused(self.folder / "evidence" / trial)
+        return _unused(self.folder / "evidence" / trial, "-again")
 
-    def _decoded(self, name: str, line: bytes, kind: Any) -> Any:
-        try:
-            return self._read(f"{name}.jsonl", msgspec.json.decode(line), kind)
-        except msgspec.DecodeError as error:
-            raise self._unreadable(f"{name}.jsonl", error) from error
+    def _of_last_attempt(self, records: Iterable[R]) -> list[R]:
+        """Return the records whose group was not made anew after them."""
+        attempts = {group: record.attempt for group, record in self.groups().items()}
+        return [record for record in records if record.attempt >= attempts.get(record.group, 1)]
 
     def _lines(self, name: str) -> list[bytes]:
         path = self.folder / f"{name}.jsonl"
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
         return [line for line in lines if line.endswith(b"\n")]
 
-    def _raw(self, name: str) -> dict[str, Any]:
-        """Return a file's JSON. Raises `LabError` if it cannot be read, or has an unknown format."""
+    def _write(self, name: str, content: msgspec.Struct) -> None:
+        files.write_whole(self.folder / name, msgspec.json.format(msgspec.json.encode(content)))
+
+    def _read(self, name: str, kind: Any) -> Any:
+        """Return a file's content. Raises `LabError` if it cannot be read, or has an unknown format."""
+        folder = self.files if name.startswith(f"{_INSTANCES}/") else self.folder
         try:
-            folder = self.files if name.startswith(f"{_INSTANCES}/") else self.folder
-            content = msgspec.json.decode((folder / name).read_bytes(), type=dict[str, Any])
-        except (OSError, msgspec.DecodeError) as error:
+            content = (folder / name).read_bytes()
+        except OSError as error:
             raise self._unreadable(name, error) from error
-        if name != _RECORD:
-            return content
-        known = content.get("format")
-        if not isinstance(known, int):
-            raise self._unreadable(name, f"its format is {known}")
+        if name == _RECORD:
+            self._check_format(self._decoded(name, content, _Formatted).format)
+        return self._decoded(name, content, kind)
+
+    def _decoded(self, name: str, content: bytes, kind: Any) -> Any:
+        try:
+            return msgspec.json.decode(content, type=kind, strict=False)
+        except msgspec.DecodeError as error:
+            raise self._unreadable(name, error) from error
+
+    def _check_format(self, known: int) -> None:
         if known != RUN_FORMAT:
             which = "a newer" if known > RUN_FORMAT else "an older"
             raise LabError(
                 f"the run {self.name} has format {known}, and this lab reads {RUN_FORMAT}",
                 f"{which} redolab reads it; it is left as it is",
             )
-        return content
-
-    def _read(self, name: str, content: Any, kind: Any) -> Any:
-        try:
-            return msgspec.convert(content, kind, strict=False)
-        except msgspec.ValidationError as error:
-            raise self._unreadable(name, error) from error
 
     def _unreadable(self, name: str, why: object) -> LabError:
         return LabError(f"the run {self.name} cannot be read ({name}: {why})", f"it is left as it is in {self.folder}")
 
 
-def _unused(path: Path) -> Path:
-    """Return a path, with `-again2` and so on in its name while that is taken."""
-    found, number = path, 1
-    while found.exists():
-        number += 1
-        found = path.with_name(f"{path.stem}-again{number}{path.suffix}")
-    return found
+def _unused(path: Path, word: str) -> Path:
+    """Return a path, with the word and a number from 2 on after its name while that is taken."""
+    numbered = (path.with_name(f"{path.stem}{word}{number}{path.suffix}") for number in itertools.count(2))
+    return next(each for each in itertools.chain([path], numbered) if not each.exists())
 
 
 class RunStore:
@@ -287,7 +290,8 @@ class RunStore:
 
     def create(self, experiment: str, options: Mapping[str, str], session: Session) -> Run:
         """Make the folder of a new run."""
-        folder = self._unused(f"{session.began:%Y%m%d-%H%M%S}-{experiment}")
+        # Another run may have begun in the same second.
+        folder = _unused(self._folder / f"{session.began:%Y%m%d-%H%M%S}-{experiment}", "-")
         # Make it under another name first: nothing would clean up a folder without a record.
         making = Run(folder.with_name(f".{folder.name}"))
         making.folder.mkdir(parents=True)
@@ -304,25 +308,13 @@ class RunStore:
         making.folder.rename(folder)
         return Run(folder)
 
-    def _unused(self, name: str) -> Path:
-        """Return an unused path with that name, or with a number if another run began in the same second."""
-        folder, number = self._folder / name, 1
-        while folder.exists():
-            number += 1
-            folder = self._folder / f"{name}-{number}"
-        return folder
-
     def remove(self, run: Run) -> None:
         """Remove a run's folder."""
         files.remove(run.folder)
 
     def names_used(self, but: Run) -> Collection[str]:
         """Return the names of the products that all other runs have measured on."""
-        used = set()
-        for run in self.all():
-            if run.name != but.name:
-                used |= used_names(run)
-        return used
+        return {name for run in self.all() if run.name != but.name for name in used_names(run)}
 
     def clear_unfinished(self) -> list[str]:
         """Settle runs of killed labs: remove those without a trial, mark the others. Return a description of each."""
@@ -346,18 +338,16 @@ class RunStore:
 
     @contextmanager
     def running(self, run: Run, seconds: Mapping[str, float]) -> Iterator[None]:
-        """Mark the run as running, and as complete or incomplete at the end.
+        """Mark the run as running, and as complete or incomplete at the end. After an exception, settle it with the reason.
 
-        After an exception, settle it with the reason.
-
-        `seconds` are those of the run's last session at entry.
+        `seconds`: kind of stage → seconds in the run's present session.
         """
         session = len(run.record().sessions) - 1
         try:
             with _running(run.folder / _LOCK):
                 yield
         except BaseException as error:
-            why = str(error).splitlines()[0] if str(error) else type(error).__name__
+            why = str(error).partition("\n")[0] or type(error).__name__
             record = _with_seconds(run.record(), session, seconds)
             # A failure's message refers to its logs; a stopped run leaves nothing to look into.
             self._settle(run, record, why, keep=not isinstance(error, Interrupted | KeyboardInterrupt))

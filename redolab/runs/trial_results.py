@@ -35,7 +35,7 @@ class Result(Generic[G, S, T]):
     group: G
     step: S
     repeat: int
-    """Number of the trial among those of its configuration, from 1."""
+    """Number of the trial in its configuration, from 1."""
     block: str
     """Name of the run and number of the block or repeat: configurations are compared within it."""
     trial: T

@@ -73,12 +73,6 @@ def test_bash_completes_with_its_script(environment: Mapping[str, str], tmp_path
         f'eval "$({redolab_here} completion bash)"; COMP_WORDS=({redolab_here} run rec); '
         f'COMP_CWORD=2; _redolab_completion {redolab_here}; echo "${{COMPREPLY[@]}}"'
     )
-    done = subprocess.run(
-        ["bash", "-c", script],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=tmp_path,
-        env={**os.environ, **environment},
-    )
+    own = {**os.environ, **environment}
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path, env=own)
     assert (done.stdout, done.stderr) == ("recovery\n", "")

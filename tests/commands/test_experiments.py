@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from redolab.project import PROJECT
-from redolab.runs.factors import factors_of
 from redolab.runs.loading import load_experiment
 from redolab.runs.session import MAKE_VARIABLES, given_to_make
 from tests.command import redolab
@@ -18,41 +17,34 @@ from tests.command import redolab
 
 def make(*words: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-    return subprocess.run(
-        ["make", "--no-print-directory", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=PROJECT.root,
-        env=environment,
-    )
+    command = ["make", "--no-print-directory", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=PROJECT.root, env=environment)
 
 
 @pytest.mark.parametrize(
-    ("words", "problem"),
+    ("words", "refused"),
     [
-        (["recovery", "LOGSIZE=8Q"], "--log-size (LOGSIZE=): '8Q' is not a size"),
-        (["recovery", "LOGSISE=8G"], "LOGSISE= means nothing to this experiment: it knows LOGSIZE, SERVER"),
-        (["recovery", "REPEAT=0"], "--repeat (REPEAT=): '0'"),
-        (["recovery", "LOGSIZE=$(touch hacked)"], "is not a size"),
-        (["coffee"], "there is no experiment 'coffee'"),
+        (["recovery", "LOGSIZE=8Q"], "'8Q'"),
+        (["recovery", "LOGSISE=8G"], "LOGSISE="),
+        (["recovery", "REPEAT=0"], "'0'"),
+        (["recovery", "LOGSIZE=$(touch hacked)"], "LOGSIZE="),
+        (["coffee"], "'coffee'"),
     ],
 )
-def test_make_refuses_nonsense(words: list[str], problem: str) -> None:
+def test_make_refuses_nonsense(words: list[str], refused: str) -> None:
     done = make("experiment", *words)
     assert done.returncode != 0
-    assert problem in done.stderr
-    assert "Traceback" not in done.stderr
+    said, *of_make = done.stderr.splitlines()
+    assert said.startswith("redolab: ")
+    assert refused in said
+    assert all(line.startswith("make: ") for line in of_make)
     assert not (PROJECT.root / "hacked").exists()
 
 
-def test_every_factor_has_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    experiment = load_experiment("recovery")
-    variables = [factor.variable for factor in factors_of(experiment.factors_type)]
-    for wanted in ("LOGSIZE", "SERVER", "STORAGE", "POOL", "WORKLOAD", "REPEAT", "MACHINE", "DATASET"):
-        assert wanted in variables
+def test_variables_of_make_are_factors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MAKE_VARIABLES, r"LOGSIZE=8G SERVER=a,b KILLAT=75\%")
-    assert given_to_make(experiment.factors_type) == {"log_size": "8G", "server": "a,b", "kill_at": "75%"}
+    given = given_to_make(load_experiment("recovery").factors_type)
+    assert given == {"log_size": "8G", "server": "a,b", "kill_at": "75%"}
 
 
 @pytest.mark.parametrize(

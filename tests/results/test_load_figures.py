@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from redolab.crash.records.kill_rule import KillRule, SteadyRule
 from redolab.machine.facts import MachineSample
-from redolab.results.load_figures import load_figures, per_second
+from redolab.results.load_figures import LoadFigures, load_figures, per_second
 from redolab.results.loads import measured_seconds
 from redolab.servers.redo_capacity import capacity_before_8_0, two_files
 from redolab.servers.redo_counters import Sample
@@ -47,13 +48,23 @@ def machine(at: float) -> MachineSample:
     )  # fmt: skip
 
 
+def figures(
+    moments: Sequence[WorkloadMoment],
+    seconds: float,
+    killed: float,
+    samples: Sequence[Sample] = (),
+    of_machine: Sequence[MachineSample] = (),
+) -> LoadFigures:
+    """The figures of a load with these reports and samples."""
+    found = load_figures(moments, samples, of_machine, CAPACITY, seconds, killed)
+    assert found is not None
+    return found
+
+
 def test_all_figures_are_of_the_last_seconds() -> None:
     moments = [report(float(at), 1000.0 if at <= SECONDS else 100.0) for at in range(2 * SECONDS + 1)]
     times = [float(at) for at in range(2 * SECONDS + 1)]
-    found = load_figures(
-        moments, [sample(at) for at in times], [machine(at) for at in times], CAPACITY, SECONDS, times[-1]
-    )
-    assert found is not None
+    found = figures(moments, SECONDS, times[-1], [sample(at) for at in times], [machine(at) for at in times])
     assert found.seconds == SECONDS
     assert found.commits.mean == pytest.approx(100)
     assert found.new_orders is not None
@@ -72,8 +83,7 @@ def test_all_figures_are_of_the_last_seconds() -> None:
 
 def test_seconds_of_which_nothing_was_reported_are_stalls() -> None:
     at = [*range(100), *range(104, 125)]
-    found = load_figures([report(float(each), 100.0) for each in at], [], [], CAPACITY, 120.0, 124.3)
-    assert found is not None
+    found = figures([report(float(each), 100.0) for each in at], 120.0, 124.3)
     # Four seconds after the report at 99 s, and the fifth has all that was counted since.
     assert found.stalled == 4
     assert found.worst_second == 0.0
@@ -89,12 +99,10 @@ def test_reports_that_come_a_little_early_or_late_are_no_stalls() -> None:
 
 def test_a_load_that_hangs_at_its_end_is_told_from_one_that_ended() -> None:
     moments = [report(float(at), 100.0) for at in range(101)]
-    hung = load_figures(moments, [], [], CAPACITY, 50.0, killed=120.4)
-    assert hung is not None
+    hung = figures(moments, 50.0, killed=120.4)
     assert hung.stalled == 20
     assert hung.commits.mean == pytest.approx(60)
-    ended = load_figures(moments, [], [], CAPACITY, 50.0, killed=102.9)
-    assert ended is not None
+    ended = figures(moments, 50.0, killed=102.9)
     assert ended.stalled == 0
 
 
@@ -108,8 +116,7 @@ def test_the_start_of_a_load_is_not_measured() -> None:
 
 def test_failures_are_of_all_the_time_that_is_measured() -> None:
     failing = [replace(report(float(at), 100.0), errors_per_second=3.0 if at % 2 else 1.0) for at in range(101)]
-    found = load_figures(failing, [], [], CAPACITY, 50.0, killed=100.0)
-    assert found is not None
+    found = figures(failing, 50.0, killed=100.0)
     assert found.errors == pytest.approx(2.0)
 
 

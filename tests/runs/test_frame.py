@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -38,9 +38,8 @@ def clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def _remove_all() -> None:
     for path in BOX.glob("*"):
         path.unlink()
-    for run in RunStore().all():
-        if "-dice" in run.name:
-            RunStore().remove(run)
+    for run in runs():
+        RunStore().remove(run)
 
 
 def dice(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -51,16 +50,35 @@ def runs() -> list[Run]:
     return [run for run in RunStore().all() if "-dice" in run.name]
 
 
+def only_run() -> Run:
+    (run,) = runs()
+    return run
+
+
+def resume(run: Run) -> subprocess.CompletedProcess[str]:
+    done = dice("--resume", run.name)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
 def throws(run: Run) -> list[Thrown]:
     return [record.trial for record in run.trials(Thrown)]
 
 
+def signalled(with_signal: signal.Signals, at: str, *arguments: str) -> Run:
+    """A run that was signalled when it was so far."""
+    status, said = signal_at(at, with_signal, ("run", "dice", *arguments))
+    assert status == (130 if with_signal is signal.SIGINT else -with_signal), said
+    return only_run()
+
+
+SLOWLY = ("--sides", "6,20", "--pause-ms", "100", "--seed", "6")
+"""12 throws of two dice."""
+
+
 def stopped(*arguments: str, at: str = "4 of 12") -> Run:
-    """A run of 12 throws of two dice, stopped on its way."""
-    asked = ("run", "dice", "--sides", "6,20", "--pause-ms", "100", "--seed", "6", *arguments)
-    status, said = signal_at(at, signal.SIGINT, asked)
-    assert status == 130, said
-    (run,) = runs()
+    """A run of 12 throws, stopped on its way."""
+    run = signalled(signal.SIGINT, at, *SLOWLY, *arguments)
     assert run.record().state is RunState.STOPPED
     return run
 
@@ -91,7 +109,7 @@ def test_it_is_measured_in_an_order_that_the_seed_repeats_and_estimated_the_next
     assert "eyes" in (one.folder / "table.txt").read_text()
     assert (one.folder / "plots/dice.svg").exists()
     said = dice("--sides", "6,20", "--seed", "6", "--plan").stdout
-    assert "0 dice to make first" in said
+    assert "0 dice" in said
     # What was measured on a machine of another class tells nothing of this one.
     for run in (one, other):
         _as_on_another_machine(run, noted=False)
@@ -101,8 +119,7 @@ def test_it_is_measured_in_an_order_that_the_seed_repeats_and_estimated_the_next
 def test_a_stopped_run_goes_on_where_it_was() -> None:
     run = stopped()
     before = (run.folder / "trials.jsonl").read_bytes()
-    done = dice("--resume", run.name)
-    assert done.returncode == 0, done.stderr
+    resume(run)
     assert (run.folder / "trials.jsonl").read_bytes().startswith(before)
     assert len(throws(run)) == 12
     assert run.record().state is RunState.COMPLETE
@@ -115,8 +132,7 @@ def test_what_was_made_and_is_gone_is_made_anew_and_measured_from_the_start() ->
     # The first die's throws are all there, the second's are not.
     (die,) = BOX.glob("*")
     die.unlink()
-    done = dice("--resume", run.name)
-    assert done.returncode == 0, done.stderr
+    resume(run)
     assert sorted(each.group.sides for each in Dice.results(run)) == [6] * 6 + [20] * 6
     assert [(each.group, each.attempt) for each in run.group_records()] == [(0, 1), (1, 1), (1, 2)]
     # The throw of the die that is gone is still there to be read, and counts no more.
@@ -134,14 +150,14 @@ def test_resumed_it_does_not_remove_what_another_run_made_meanwhile() -> None:
     (die,) = BOX.glob("*")
     die.unlink()
     assert dice("--sides", die.name.removeprefix("die-")).returncode == 0
-    assert dice("--resume", run.name).returncode == 0
+    resume(run)
     assert [path.name for path in BOX.glob("*")] == [die.name]
 
 
 def test_a_finding_is_recorded_shown_and_the_exit_status_3() -> None:
     done = dice("--sides", "13", "--repeat", "1", "--hand", "left")
     assert done.returncode == 3
-    (run,) = runs()
+    run = only_run()
     assert run.record().state is RunState.COMPLETE
     (record,) = run.trials(Thrown)
     assert [finding.evidence for finding in record.findings] == [("plan.json",)]
@@ -151,7 +167,7 @@ def test_a_finding_is_recorded_shown_and_the_exit_status_3() -> None:
 def test_the_report_is_made_again_and_a_broken_plot_spoils_no_run() -> None:
     done = dice("--repeat", "1", **{BROKEN_PLOT: "1"})
     assert done.returncode == 0, done.stderr
-    (run,) = runs()
+    run = only_run()
     assert run.record().state is RunState.COMPLETE
     (run.folder / "table.txt").unlink()
     again = redolab("report", run.name)
@@ -185,13 +201,8 @@ def test_resumed_it_removes_nothing_that_it_cannot_have_made(name: str) -> None:
 
 
 def test_killed_it_is_settled_by_the_next_command_and_resumed() -> None:
-    asked = ("run", "dice", "--sides", "6,20", "--pause-ms", "100", "--seed", "6")
-    status, _ = signal_at("4 of 12", signal.SIGKILL, asked)
-    assert status == -signal.SIGKILL
-    (run,) = runs()
-    done = dice("--resume", run.name)
-    assert done.returncode == 0, done.stderr
-    assert run.name in done.stdout
+    run = signalled(signal.SIGKILL, "4 of 12", *SLOWLY)
+    assert run.name in resume(run).stdout
     assert len(throws(run)) == 12
 
 
@@ -214,20 +225,15 @@ def test_what_is_there_on_another_machine_is_not_mixed_with_what_was_measured_on
     assert len(run.record().sessions[0].identity) == 32
     _as_on_another_machine(run, noted=noted)
     # The die came along with the clone, and still its throws are done anew.
-    done = dice("--resume", run.name)
-    assert done.returncode == 0, done.stderr
+    resume(run)
     assert len(throws(run)) == 12
     assert {each.session for each in run.trials(Thrown) if each.group == 1} == {1}
 
 
 def test_killed_before_its_first_trial_a_run_that_keeps_nothing_still_knows_what_it_made() -> None:
-    asked = ("run", "dice", "--pause-ms", "2000", "--keep", "off")
-    status, _ = signal_at("1 of 6", signal.SIGKILL, asked)
-    assert status == -signal.SIGKILL
+    run = signalled(signal.SIGKILL, "1 of 6", "--pause-ms", "2000", "--keep", "off")
     assert [path.name for path in BOX.glob("*")] == ["die-6"]
-    (run,) = runs()
-    done = dice("--resume", run.name)
-    assert done.returncode == 0, done.stderr
+    resume(run)
     assert list(BOX.glob("*")) == []
 
 
@@ -246,27 +252,32 @@ def test_nohup_is_respected() -> None:
 
 
 @pytest.fixture
-def mishaps(tmp_path: Path) -> Callable[..., tuple[str, str]]:
-    """What goes wrong, as an option."""
+def mishaps(tmp_path: Path) -> Path:
+    """A file that says what goes wrong."""
+    return tmp_path / "mishaps"
 
-    def said(*lines: str) -> tuple[str, str]:
-        (tmp_path / "mishaps").write_text("\n".join(lines))
-        return "--mishaps", str(tmp_path / "mishaps")
 
-    return said
+def broken(mishaps: Path, what: Sequence[str], *arguments: str, status: int = 1) -> Run:
+    """Throw dice while that goes wrong, and return the run."""
+    mishaps.write_text("\n".join(what))
+    done = dice(*arguments, "--mishaps", str(mishaps))
+    assert done.returncode == status, done.stderr
+    assert ("Traceback" in done.stderr) == any("a-bug" in each for each in what)
+    return only_run()
+
+
+def mended(mishaps: Path, run: Run) -> None:
+    """Resume the run, in which nothing goes wrong any more."""
+    mishaps.unlink()
+    resume(run)
 
 
 def failed(run: Run) -> list[FailureRecord]:
     return run.lines("failed", FailureRecord)
 
 
-def test_a_step_that_fails_is_a_record_and_tried_again_when_the_run_is_resumed(
-    mishaps: Callable[..., tuple[str, str]],
-) -> None:
-    done = dice("--seed", "6", *mishaps("left-2 LabError"))
-    (run,) = runs()
-    assert done.returncode == 1
-    assert f"'--resume {run.name}'" in done.stderr
+def test_a_step_that_fails_is_a_record_and_tried_again_when_the_run_is_resumed(mishaps: Path) -> None:
+    run = broken(mishaps, ["left-2 LabError"], "--seed", "6")
     assert run.record().state is RunState.INCOMPLETE
     (failure,) = failed(run)
     assert (failure.problem, failure.remedy) == ("the die rolled away", "look under the table")
@@ -276,47 +287,36 @@ def test_a_step_that_fails_is_a_record_and_tried_again_when_the_run_is_resumed(
     assert failure.evidence == (f"logs/{failure.position + 1:03}-throw.log",)
     table = (run.folder / "table.txt").read_text()
     assert failure.evidence[0] in table
-    Path(mishaps()[1]).unlink()
-    again = dice("--resume", run.name)
-    assert again.returncode == 0, again.stderr
+    assert f"'--resume {run.name}'" in table
+    mended(mishaps, run)
     assert len(throws(run)) == 6
     assert (len(failed(run)), run.failures()) == (1, [])
     assert run.record().state is RunState.COMPLETE
     assert failure.evidence[0] not in (run.folder / "table.txt").read_text()
 
 
-def test_three_failures_in_a_row_stop_a_run(mishaps: Callable[..., tuple[str, str]]) -> None:
-    done = dice("--sides", "6,20", *mishaps("left LabError", "right LabError"))
-    (run,) = runs()
-    assert done.returncode == 1
+def test_three_failures_in_a_row_stop_a_run(mishaps: Path) -> None:
+    run = broken(mishaps, ["left LabError", "right LabError"], "--sides", "6,20")
     assert len(failed(run)) == len(run.failures()) == 3
     assert run.record().state is RunState.STOPPED
-    Path(mishaps()[1]).unlink()
-    assert dice("--resume", run.name).returncode == 0
+    mended(mishaps, run)
     assert (len(throws(run)), run.failures()) == (12, [])
 
 
-def test_failures_that_are_not_in_a_row_do_not(mishaps: Callable[..., tuple[str, str]]) -> None:
-    done = dice("--sides", "6,20", "--seed", "6", "--keep", "off", *mishaps("left LabError"))
-    (run,) = runs()
-    assert done.returncode == 1
+def test_failures_that_are_not_in_a_row_do_not(mishaps: Path) -> None:
+    run = broken(mishaps, ["left LabError"], "--sides", "6,20", "--seed", "6", "--keep", "off")
     assert len(run.failures()) == 6
     assert {each.step.hand for each in Dice.results(run)} == {"right"}
     assert len(throws(run)) == 6
 
 
 @pytest.mark.parametrize("keep", ["on", "off"])
-def test_a_group_that_cannot_be_made_is_one_failure_and_its_steps_are_left_out(
-    keep: str, mishaps: Callable[..., tuple[str, str]]
-) -> None:
-    done = dice("--sides", "20,6", "--seed", "6", "--keep", keep, *mishaps("carve-20 LabError"))
-    (run,) = runs()
-    assert done.returncode == 1
+def test_a_group_that_cannot_be_made_is_one_failure_and_its_steps_are_left_out(keep: str, mishaps: Path) -> None:
+    run = broken(mishaps, ["carve-20 LabError"], "--sides", "20,6", "--seed", "6", "--keep", keep)
     (failure,) = failed(run)
     assert (failure.position, failure.group, failure.evidence) == (None, 0, ())
     assert {each.group.sides for each in Dice.results(run)} == {6}
-    Path(mishaps()[1]).unlink()
-    assert dice("--resume", run.name).returncode == 0
+    mended(mishaps, run)
     assert (len(throws(run)), run.failures()) == (12, [])
     assert run.record().state is RunState.COMPLETE
 
@@ -332,64 +332,43 @@ def test_a_group_that_cannot_be_made_is_one_failure_and_its_steps_are_left_out(
         ("carve-6", "FindingsMade", 3),
     ],
 )
-def test_what_will_not_pass_stops_a_run_at_once(
-    where: str, kind: str, status: int, mishaps: Callable[..., tuple[str, str]]
-) -> None:
-    done = dice("--hand", "left", "--repeat", "2", *mishaps(f"{where} {kind}"))
-    (run,) = runs()
-    assert done.returncode == status
-    assert ("Traceback" in done.stderr) == (kind == "a-bug")
+def test_what_will_not_pass_stops_a_run_at_once(where: str, kind: str, status: int, mishaps: Path) -> None:
+    run = broken(mishaps, [f"{where} {kind}"], "--hand", "left", "--repeat", "2", status=status)
     assert (failed(run), throws(run)) == ([], [])
     assert run.record().state is RunState.STOPPED
 
 
-def test_of_failures_and_findings_both_are_said_and_failures_give_the_status(
-    mishaps: Callable[..., tuple[str, str]],
-) -> None:
-    done = dice("--sides", "13", "--repeat", "2", "--hand", "left", *mishaps("left-1 LabError"))
-    assert done.returncode == 1
-    (run,) = runs()
+def test_beside_findings_failures_give_the_status(mishaps: Path) -> None:
+    run = broken(mishaps, ["left-1 LabError"], "--sides", "13", "--repeat", "2", "--hand", "left")
     assert (len(run.failures()), len(run.findings())) == (1, 1)
 
 
-def test_what_a_failed_step_is_to_be_tried_again_on_stays(mishaps: Callable[..., tuple[str, str]]) -> None:
-    done = dice("--sides", "6,20", "--seed", "6", "--keep", "off", *mishaps("left-2 LabError"), "--hand", "left")
-    (run,) = runs()
-    assert done.returncode == 1
+def test_what_a_failed_step_is_to_be_tried_again_on_stays(mishaps: Path) -> None:
+    run = broken(mishaps, ["left-2 LabError"], "--sides", "6,20", "--seed", "6", "--keep", "off", "--hand", "left")
     assert sorted(path.name for path in BOX.glob("*")) == ["die-20", "die-6"]
-    Path(mishaps()[1]).unlink()
-    again = dice("--resume", run.name)
-    assert again.returncode == 0, again.stderr
+    mended(mishaps, run)
     assert [(each.group, each.attempt) for each in run.group_records()] == [(0, 1), (1, 1)]
     assert list(BOX.glob("*")) == []
 
 
-def test_what_cannot_be_put_away_after_a_failure_belongs_to_it(mishaps: Callable[..., tuple[str, str]]) -> None:
-    broken = dice("--sides", "6,20", "--keep", "off", *mishaps("left-1 LabError", "release-6 LabError"))
-    assert broken.returncode == 1
-    (run,) = runs()
+def test_what_cannot_be_put_away_after_a_failure_belongs_to_it(mishaps: Path) -> None:
+    run = broken(mishaps, ["left-1 LabError", "release-6 LabError"], "--sides", "6,20", "--keep", "off")
     assert len(run.failures()) == 2
     RunStore().remove(run)
     # Alone it leaves something of a run that nobody asked to look at: the run is stopped.
-    done = dice("--sides", "6,20", "--keep", "off", *mishaps("release-6 LabError"))
-    assert done.returncode == 1
-    assert runs()[0].record().state is RunState.STOPPED
+    run = broken(mishaps, ["release-6 LabError"], "--sides", "6,20", "--keep", "off")
+    assert run.record().state is RunState.STOPPED
 
 
-def test_a_stopped_run_of_which_only_failures_are_known_stays(mishaps: Callable[..., tuple[str, str]]) -> None:
-    arguments = ("run", "dice", "--hand", "left", "--repeat", "2", "--pause-ms", "500", *mishaps("left LabError"))
-    status, _ = signal_at("2 of 2", signal.SIGINT, arguments)
-    assert status == 130
-    (run,) = runs()
+def test_a_stopped_run_of_which_only_failures_are_known_stays(mishaps: Path) -> None:
+    mishaps.write_text("left LabError")
+    arguments = ("--hand", "left", "--repeat", "2", "--pause-ms", "500", "--mishaps", str(mishaps))
+    run = signalled(signal.SIGINT, "2 of 2", *arguments)
     assert len(run.failures()) == 1
     assert run.record().state is RunState.STOPPED
 
 
 @pytest.mark.parametrize(("in_blocks", "thrown"), [("on", 6), ("off", 0)])
-def test_in_blocks_what_a_block_needs_is_made_when_it_begins(
-    in_blocks: str, thrown: int, mishaps: Callable[..., tuple[str, str]]
-) -> None:
-    done = dice("--sides", "6,20", "--in-blocks", in_blocks, *mishaps("carve-20 DiskFull"))
-    assert done.returncode == 1
-    (run,) = runs()
+def test_in_blocks_what_a_block_needs_is_made_when_it_begins(in_blocks: str, thrown: int, mishaps: Path) -> None:
+    run = broken(mishaps, ["carve-20 DiskFull"], "--sides", "6,20", "--in-blocks", in_blocks)
     assert [each.group.sides for each in Dice.results(run)] == [6] * thrown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from redolab.errors import LabError
 from redolab.project import PROJECT
 from redolab.runs import pages
 from redolab.runs.packing import PACKED, unpacked
-from redolab.runs.schema import FailureRecord, RunState, TrialRecord
+from redolab.runs.schema import RunState, TrialRecord
 from redolab.runs.store import Run, RunStore, new_session
 from tests.examples import MACHINE, trial
 
@@ -45,7 +44,7 @@ def test_every_committed_file_is_of_a_kind_that_something_reads() -> None:
                 assert f"data/measured/{page.name}/{path.name}" in (PROJECT.results / f"{page.name}.md").read_text()
                 continue
             run = page / path.relative_to(page).parts[0]
-            assert path.parent == run, f"not packed: {path}"
+            assert path.parent == run, path
             if path.name == PACKED:
                 packed = (each.relative_to(unpacked(run)) for each in unpacked(run).rglob("*") if each.is_file())
                 assert [each for each in packed if not _is_known(each)] == []
@@ -71,7 +70,9 @@ def test_no_committed_file_is_too_large_or_tells_where_the_lab_lay() -> None:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A run to keep, in a project that keeps no other."""
+    monkeypatch.setattr(type(PROJECT), "measured", property(lambda _: tmp_path / "measured"))
     store = RunStore(tmp_path / "runs")
     made = store.create("recovery", {}, new_session(MACHINE, "abc", {}))
     with store.running(made, {}):
@@ -79,10 +80,7 @@ def run(tmp_path: Path) -> Run:
     return made
 
 
-def test_a_run_is_kept_without_what_is_made_again_or_too_large(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(type(PROJECT), "measured", property(lambda _: tmp_path / "measured"))
+def test_a_run_is_kept_without_what_is_made_again_or_too_large(run: Run) -> None:
     (run.folder / "plots").mkdir()
     (run.folder / "table.txt").write_text("made again")
     load = run.folder / "crashes/image"
@@ -108,32 +106,15 @@ def test_a_run_is_kept_without_what_is_made_again_or_too_large(
 
 
 @pytest.mark.parametrize("lab", [str(PROJECT.lab), "/.lab", "/srv/the.other-clone_2/.lab"])
-def test_no_kept_file_names_the_folder_of_the_lab(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lab: str
-) -> None:
-    monkeypatch.setattr(type(PROJECT), "measured", property(lambda _: tmp_path / "measured"))
-    said = f"umount: {lab}/storage/disks/one/model: target is busy."
-    run.add_failure(
-        FailureRecord(
-            position=1,
-            group=0,
-            attempt=1,
-            session=0,
-            when=datetime.now(UTC),
-            took=1.0,
-            problem="failed",
-            details=(said,),
-        )
-    )
+def test_no_kept_file_names_the_folder_of_the_lab(run: Run, lab: str) -> None:
+    (run.folder / "failed.jsonl").write_text(f"umount: {lab}/storage/disks/one/model: target is busy.\n")
     (run.folder / "my.cnf").write_text(f"basedir={lab}/servers/mysql-9\ntmpdir=/tmp/x.lab/y\n")
     kept = pages.keep_run("stuck", run)
-    (found,) = Run(kept).failures()
-    assert found.details == ("umount: .lab/storage/disks/one/model: target is busy.",)
+    assert (kept / "failed.jsonl").read_text() == "umount: .lab/storage/disks/one/model: target is busy.\n"
     assert (kept / "my.cnf").read_text() == "basedir=.lab/servers/mysql-9\ntmpdir=/tmp/x.lab/y\n"
 
 
-def test_a_log_is_read_from_a_packed_run_as_it_was(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(PROJECT), "measured", property(lambda _: tmp_path / "measured"))
+def test_a_log_is_read_from_a_packed_run_as_it_was(run: Run) -> None:
     log = run.folder / "logs/1.log"
     log.parent.mkdir()
     recovery = (PROJECT.root / "tests/logs/forms/mariadb-10.11.log").read_text()
@@ -154,5 +135,5 @@ def test_a_log_is_read_from_a_packed_run_as_it_was(run: Run, tmp_path: Path, mon
     assert (packed / PACKED).read_bytes() == before
     assert Run(packed).files != kept.parent.parent
     (packed / PACKED).write_bytes(before[: len(before) // 2])
-    with pytest.raises(LabError, match="is torn"):
+    with pytest.raises(LabError):
         _ = Run(packed).files

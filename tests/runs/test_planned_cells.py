@@ -23,8 +23,9 @@ def test_a_field_of_a_group_or_step_is_a_list_and_one_of_the_conditions_a_value(
     ]  # fmt: skip
     asked = read(Inflation, server="mysql-9", threads="1, 4,1", seconds="2")
     assert (asked.server, asked.threads, asked.seconds, asked.log_size) == (("mysql-9",), (1, 4), 2, 512 << 20)
-    with pytest.raises(InvalidInput, match=r"--seconds \(SECONDS=\): '1,2' is not a whole number"):
+    with pytest.raises(InvalidInput) as refused:
         read(Inflation, seconds="1,2")
+    assert refused.value.problem.startswith("--seconds (SECONDS=)")
 
 
 def test_what_a_run_keeps_of_its_factors_is_read_again() -> None:

@@ -17,25 +17,16 @@ def test_what_another_server_has_is_not_the_labs(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("redolab.runs.room.neighbours", lambda: ["mysqld"])
     monkeypatch.setattr("redolab.runs.room.free_memory", lambda: 4 * GIB)
     check_room(Needs(memory=2 * GIB, disk={tmp_path: 1}))
-    with pytest.raises(InvalidInput, match="4G"):
+    with pytest.raises(InvalidInput) as refused:
         check_room(Needs(memory=3 * GIB + 1, memory_for="a pool"))
-    free = files.free_space(tmp_path)
-    with pytest.raises(DiskFull, match="a log"):
-        check_room(Needs(disk={tmp_path: free - GIB}, disk_for={tmp_path: "a log"}))
-
-
-def test_room_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DiskFull, match=f"a log .*{tmp_path}"):
-        check_room(Needs(disk={tmp_path: 2**60}, disk_for={tmp_path: "a log"}))
+    assert "4G" in refused.value.problem
+    with pytest.raises(DiskFull):
+        check_room(Needs(disk={tmp_path: files.free_space(tmp_path) - GIB}))
 
 
 def test_what_lies_on_one_file_system_adds_up(tmp_path: Path) -> None:
-    half = files.free_space(tmp_path) // 2 + GIB
+    half, copies = files.free_space(tmp_path) // 2 + GIB, tmp_path / "copies"
     check_room(Needs(disk={tmp_path: half}))
-    with pytest.raises(DiskFull, match="images and copies"):
-        check_room(
-            Needs(
-                disk={tmp_path: half, tmp_path / "copies": half},
-                disk_for={tmp_path: "images", tmp_path / "copies": "copies"},
-            )
-        )
+    with pytest.raises(DiskFull) as refused:
+        check_room(Needs(disk={tmp_path: half, copies: half}, disk_for={tmp_path: "images", copies: "copies"}))
+    assert all(word in refused.value.problem for word in ("images", "copies", str(tmp_path)))

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from redolab.commands.upkeep.housekeeping import listed_servers
+from redolab.commands.upkeep.lab_servers import listed_servers
 from redolab.errors import InvalidInput, LabError
 from redolab.lab import Lab, tools_of
 from redolab.machine import files

@@ -25,7 +25,6 @@ from redolab.units import GIB, format_size
 
 _FEWEST_CORES = 2
 _EVERY_RUN = ("bwrap", "sysbench")
-_KERNEL = {"loop": Path("/dev/loop-control"), "fuse": Path("/dev/fuse")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +114,15 @@ def _system(log_size: int) -> Iterator[Examination]:
         by_hand = "the lab installs nothing here: what is missing is named below"
         yield Examination("packages", f"{machine.system}: no apt of Debian or Ubuntu", False, False, by_hand)
     yield _servers()
-    for what, kinds, remedy in (
+    for what, device, remedy in (
         (
             "loop devices",
-            "loop",
+            "/dev/loop-control",
             "modprobe loop: without it no modelled disks, and inflation's device column stays blank",
         ),
-        ("FUSE", "fuse", "modprobe fuse: without it no modelled disks (STORAGE=hdd and others)"),
+        ("FUSE", "/dev/fuse", "modprobe fuse: without it no modelled disks (STORAGE=hdd and others)"),
     ):
-        there = (_KERNEL[kinds]).exists()
+        there = Path(device).exists()
         yield Examination(what, "yes" if there else "no", there, False, remedy)
     reflink = shares_blocks(PROJECT.lab)
     size = format_size(data_directory(default_dataset(log_size), log_size))

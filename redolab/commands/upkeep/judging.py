@@ -11,6 +11,7 @@ from redolab.crash.records.verdict import Judgement
 from redolab.errors import FindingsMade, InvalidInput, LabError
 from redolab.lab import open_lab
 from redolab.progress import Progress
+from redolab.report.numbers import noun
 from redolab.report.table import Column, ReportTable, write_tables
 from redolab.results.crashes import CRASHES
 from redolab.runs.schema import Ruling, VerdictRecord
@@ -55,23 +56,23 @@ def _show(run: Run, progress: Progress) -> None:
     progress.note(f"everything is in {run.folder}")
     findings = [finding for verdict in verdicts for finding in verdict.findings]
     if findings:
-        many = f"{len(findings)} finding{'s' * (len(findings) > 1)}"
-        raise FindingsMade(f"{many} in {len(verdicts)} recoveries", f"the evidence is in {run.folder}")
+        what = f"{noun(len(findings), 'finding')} in {len(verdicts)} recoveries"
+        raise FindingsMade(what, f"the evidence is in {run.folder}")
 
 
 def _answer(verdicts: list[VerdictRecord[Judgement]]) -> str:
     rulings = Counter(each.verdict.ruling for each in verdicts)
-    told = ", ".join(f"{rulings[ruling]} {ruling}" for ruling in Ruling if rulings[ruling])
-    return f"{len(verdicts)} recoveries judged: {told}."
+    counts = ", ".join(f"{rulings[ruling]} {ruling}" for ruling in Ruling if rulings[ruling])
+    return f"{len(verdicts)} recoveries judged: {counts}."
 
 
 def _table(verdicts: list[VerdictRecord[Judgement]]) -> ReportTable:
-    found: dict[tuple[str, str], list[Judgement]] = {}
+    judgements: dict[tuple[str, str], list[Judgement]] = {}
     for each in verdicts:
-        found.setdefault((each.verdict.image, each.verdict.server), []).append(each.verdict)
+        judgements.setdefault((each.verdict.image, each.verdict.server), []).append(each.verdict)
     rows = [
         _Row(image, server, Counter(each.ruling for each in own), sum(len(each.checks) for each in own))
-        for (image, server), own in found.items()
+        for (image, server), own in judgements.items()
     ]
     columns = [
         Column[_Row]("state", lambda row: row.image),

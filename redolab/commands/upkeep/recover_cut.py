@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from redolab.crash.recovery.checked import CheckedRecovery
 from redolab.errors import FindingsMade
-from redolab.lab import Lab, open_lab
+from redolab.lab import open_lab
 from redolab.powercut.kept_cut import KeptCut, load_of, read_kept_cut
 from redolab.powercut.ledger import LedgerVerdict, faults_of, judged
 from redolab.powercut.recorded import cut_room
@@ -26,14 +25,7 @@ def recover_cut(folder: Path, server: str | None, progress: Progress) -> None:
     Raises `LabError`, and `FindingsMade` for an anomaly.
     """
     kept = read_kept_cut(folder)
-    with open_lab(progress, RunStore().clear_unfinished) as lab:
-        recover_kept(lab, kept, folder, server)
-
-
-def recover_kept(lab: Lab, kept: KeptCut, folder: Path, server: str | None) -> None:
-    """Recover a kept cut in an open lab, as `recover_cut`."""
-    progress = lab.progress
-    with cut_room(lab) as room:
+    with open_lab(progress, RunStore().clear_unfinished) as lab, cut_room(lab) as room:
         recovering = lab.server(server or kept.server)
         load = load_of(kept, folder, room)
         history = History(load.recording, kept.cache, obeys=kept.obeys)
@@ -46,12 +38,8 @@ def recover_kept(lab: Lab, kept: KeptCut, folder: Path, server: str | None) -> N
             checks_file_system=kept.obeys,
         )
         found: list[StateContent] = []
-
-        def done(checked: CheckedRecovery[StateTask, StateContent]) -> None:
-            found.append(checked.verdict)
-
-        recover_states(lab, load, history, kept.workload, [task], 1, done)
-        content = found[0]
+        recover_states(lab, load, history, kept.workload, [task], 1, lambda checked: found.append(checked.verdict))
+        (content,) = found
         verdict = None if content.found is None else judged(load.ledger, kept.time, content.found)
         _say(kept, content, verdict, f"{recovering.name} {recovering.version}", progress)
         if kept.fault in faults_of(verdict, content.failed):

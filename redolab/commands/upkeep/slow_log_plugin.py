@@ -27,14 +27,14 @@ def put_slow_log_plugin(progress: Progress, name: str, folder: Path) -> str:
         server = lab.server(name)
         plugin = built_slow_log_plugin(lab, server)
         to = folder / plugin.name
-        # Write beside the name and then move: a server may have the old file open.
-        beside = folder / f".{plugin.name}.new"
+        # Write another file and rename it: a server may have the old file open.
+        new = folder / f".{plugin.name}.new"
         try:
-            shutil.copyfile(plugin, beside)
-            beside.chmod(0o644)
-            beside.replace(to)
+            shutil.copyfile(plugin, new)
+            new.chmod(0o644)
+            new.replace(to)
         except OSError as error:
             raise InvalidInput(f"{to} cannot be written ({error.strerror})", "name another folder") from error
         finally:
-            beside.unlink(missing_ok=True)
+            new.unlink(missing_ok=True)
     return f"{to} is for {server.name} {server.version}, and no other: INSTALL SONAME '{plugin.stem}'"

@@ -24,14 +24,13 @@ from redolab.machines.cluster.merging import Merging, groups_merged_whole
 from redolab.machines.cluster.work import Task, TaskOutcome
 from redolab.progress import Progress
 from redolab.project import PROJECT
-from redolab.runs.beginning import session_here
 from redolab.runs.experiment import Declaration
 from redolab.runs.factors import CommonFactors
 from redolab.runs.failing import ENOUGH
 from redolab.runs.loading import load_experiment
 from redolab.runs.machines import MACHINES
 from redolab.runs.plan import Plan, remaining
-from redolab.runs.session import Executor, check_resumed, execute_run, run_experiment, to_resume
+from redolab.runs.session import Executor, check_resumed, execute_run, run_experiment, session_here, to_resume
 from redolab.runs.store import Run, RunStore, new_session
 
 if TYPE_CHECKING:

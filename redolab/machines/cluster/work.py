@@ -25,7 +25,6 @@ from redolab.machine.processes import Command
 from redolab.machines.cluster.merging import GROUP_LINES
 from redolab.progress import Progress
 from redolab.project import PROJECT
-from redolab.runs.beginning import session_here
 from redolab.runs.bench import KeepsProducts, find_product
 from redolab.runs.estimate import Experience
 from redolab.runs.execution import Execution
@@ -34,6 +33,7 @@ from redolab.runs.factors import read_factors
 from redolab.runs.loading import load_experiment
 from redolab.runs.plan import Plan
 from redolab.runs.room import check_room
+from redolab.runs.session import session_here
 from redolab.runs.store import Run, RunStore
 from redolab.units import MIB, format_size
 

@@ -1,22 +1,21 @@
-"""Lists of kept images, datasets and servers, and their addition and removal."""
+"""Servers of the catalogue: listed, added, fetched, removed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from redolab.commands.upkeep.servers_table import ListedServer
-from redolab.crash.dataset_store import Dataset, dataset_names, datasets, remove_dataset
-from redolab.crash.image_store import ImageStore
-from redolab.crash.records.crash import CrashImage
 from redolab.errors import InvalidInput
-from redolab.lab import Lab, native_folder, open_lab, servers_of
-from redolab.machine import files
+from redolab.lab import open_lab, servers_of
 from redolab.progress import Progress
 from redolab.project import PROJECT
-from redolab.runs.schema import RunState
-from redolab.runs.store import RunStore, used_names
+from redolab.report.numbers import NONE
+from redolab.report.table import Column, ReportTable
+from redolab.runs.store import RunStore
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import other_than_expected
+from redolab.servers.install import CatalogueEntry, InstalledServer
 from redolab.servers.own import (
     check_name,
     entry_of_folder,
@@ -26,59 +25,50 @@ from redolab.servers.own import (
     own_servers,
 )
 from redolab.servers.sources.archive import ArchiveSource
+from redolab.units import format_size
 
 
-def kept_images() -> list[tuple[CrashImage, int]]:
-    """Return the crash images on this machine with the bytes each takes, oldest first."""
-    images = ImageStore(native_folder(PROJECT.lab))
-    return [(image, files.folder_size(images.folder(image.name))) for image in images.all()]
+@dataclass(frozen=True, slots=True)
+class ListedServer:
+    """A server of the catalogue with its state on this machine."""
+
+    name: str
+    entry: CatalogueEntry
+    own: bool
+    """True if the user added it."""
+    installed: InstalledServer | None
+    """Version that a new run uses; None if it is not unpacked."""
+    versions: Sequence[InstalledServer]
+    """All unpacked versions."""
+    size: int
+    """Bytes on disk, of all versions."""
+
+    @property
+    def version(self) -> str:
+        """Version that its binary reports, or the expected one if it is not unpacked."""
+        return self.installed.version if self.installed else self.entry.version
+
+    @property
+    def state(self) -> str:
+        """State in words."""
+        taken = self.installed and self.installed.folder
+        others = [str(each.dialect.version) for each in self.versions if each.folder != taken]
+        beside = f"; {', '.join(others)} beside it" if others else ""
+        if self.installed is None:
+            return f"fetched when first asked for{beside}"
+        expected = self.entry.version
+        return f"ready{f', {expected} is expected' * other_than_expected(self.installed.version, expected)}{beside}"
 
 
-def kept_datasets() -> list[Dataset]:
-    """Return the datasets on this machine, by name."""
-    return datasets(native_folder(PROJECT.lab))
-
-
-def remove(progress: Progress, name: str) -> list[str]:
-    """Remove a run, a crash image or a dataset. Return descriptions of the removed things. Raises `InvalidInput`.
-
-    A run takes along the crash images that no other run used; an image or a dataset takes no result.
-    """
-    store = RunStore()
-    with open_lab(progress, store.clear_unfinished) as lab:
-        images = ImageStore(lab.home)
-        if name in images.names():
-            images.remove(name, lab.journal)
-            return [f"removed the crash image {name}"]
-        if name in dataset_names(lab.home):
-            remove_dataset(lab.home, name, lab.journal)
-            return [f"removed the dataset {name}"]
-        return _remove_run(lab, store, name)
-
-
-def _remove_run(lab: Lab, store: RunStore, name: str) -> list[str]:
-    try:
-        run = store.get(name)
-    except InvalidInput as error:
-        raise InvalidInput(
-            f"{error.problem}, nor a crash image or dataset of that name",
-            "'redolab runs' and 'redolab images' list what there is",
-        ) from None
-    if name not in (run.name, "latest"):
-        raise InvalidInput(f"'{name}' is the beginning of a run's name", f"give it whole to remove it: {run.name}")
-    if run.record().state is RunState.RUNNING:
-        raise InvalidInput(f"the run {run.name} is running on a cluster", "interrupt it (Ctrl-C) where it was started")
-    images = ImageStore(lab.home)
-    used_elsewhere = store.names_used(run)
-    removed = [
-        image
-        for image in images.names()
-        if image in used_names(run) and image not in used_elsewhere and not images.used_by(image) - {run.folder}
-    ]
-    for image in removed:
-        images.remove(image, lab.journal)
-    store.remove(run)
-    return [f"removed the run {run.name}", *(f"removed the crash image {image}" for image in removed)]
+_COLUMNS = [
+    Column[ListedServer]("server", lambda server: server.name),
+    Column[ListedServer]("family", lambda server: server.entry.family),
+    Column[ListedServer]("version", lambda server: server.version),
+    Column[ListedServer]("redo format", lambda server: server.entry.dialect().redo_format),
+    Column[ListedServer]("from", lambda server: ("yours: " if server.own else "") + server.entry.source.about),
+    Column[ListedServer]("state", lambda server: server.state),
+    Column[ListedServer]("on disk", lambda server: format_size(server.size) if server.size else NONE, right=True),
+]
 
 
 def listed_servers() -> list[ListedServer]:
@@ -93,12 +83,17 @@ def listed_servers() -> list[ListedServer]:
     ]
 
 
+def servers_table() -> ReportTable:
+    """Return all servers as a table, in the catalogue's order."""
+    return ReportTable.of("Servers", listed_servers(), _COLUMNS, [])
+
+
 def add_server(progress: Progress, name: str, tarball: Path | None, sha256: str | None, path: Path | None) -> str:
     """Add a server of the user's own from a tarball or a folder. Return a sentence on it. Raises `LabError`."""
     if (tarball is None) == (path is None):
         raise InvalidInput("a server is added from one place", "give either --tarball FILE or --path DIR")
     known = dict(server_catalogue().items()).get(name)
-    # A tarball of a known server is one more version of it.
+    # A tarball of a known server adds a version to it.
     check_name(name, [name] if known is not None and tarball is None else [])
     with open_lab(progress, RunStore().clear_unfinished) as lab:
         lab.tools.require(["bwrap"], progress)

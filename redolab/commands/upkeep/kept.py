@@ -1,4 +1,4 @@
-"""Runs, crash images and datasets as tables, and the display of a run."""
+"""Runs, crash images and datasets that are kept: listed, shown, removed."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from pathlib import Path
 
 from rich.console import Console
 
-from redolab.crash.dataset_store import Dataset
+from redolab.crash.dataset_store import Dataset, dataset_names, datasets, remove_dataset
+from redolab.crash.image_store import ImageStore
 from redolab.crash.records.crash import KILL, CrashImage
-from redolab.report.table import Column, ReportTable
+from redolab.errors import InvalidInput
+from redolab.lab import Lab, native_folder, open_lab
+from redolab.machine import files
+from redolab.progress import Progress
+from redolab.project import PROJECT
+from redolab.report.table import Column, ReportTable, known
 from redolab.runs.loading import load_experiment
 from redolab.runs.reporting import ALL_TABLES, TABLE, write_report
 from redolab.runs.schema import RunRecord, RunState
-from redolab.runs.store import Run
+from redolab.runs.store import Run, RunStore, used_names
 from redolab.units import format_duration, format_size
 
 _WORTH_NAMING = ("server", "log_size", "storage", "pool", "repeat", "image")
@@ -27,11 +33,6 @@ def _options(record: RunRecord) -> str:
 
 def _sizes(text: str) -> str:
     return ",".join(format_size(int(part)) for part in text.split(",") if part)
-
-
-def _age(image: CrashImage) -> str:
-    age = image.last_sample.checkpoint_age
-    return "–" if age is None else format_size(age)
 
 
 def _crashed(image: CrashImage) -> str:
@@ -56,15 +57,15 @@ _RUN_COLUMNS = [
     Column[RunRecord]("asked for", _options),
 ]
 _IMAGE_COLUMNS = [
-    Column[tuple[CrashImage, int]]("crash image", lambda kept: kept[0].name),
-    Column[tuple[CrashImage, int]]("made", lambda kept: f"{kept[0].made:%Y-%m-%d %H:%M} UTC"),
-    Column[tuple[CrashImage, int]]("of", lambda kept: _crashed(kept[0])),
-    Column[tuple[CrashImage, int]]("redo age", lambda kept: _age(kept[0]), right=True),
-    Column[tuple[CrashImage, int]]("struck because", lambda kept: kept[0].why_killed),
-    Column[tuple[CrashImage, int]]("on disk", lambda kept: format_size(kept[1]), right=True),
+    Column[tuple[CrashImage, int]]("crash image", lambda sized: sized[0].name),
+    Column[tuple[CrashImage, int]]("made", lambda sized: f"{sized[0].made:%Y-%m-%d %H:%M} UTC"),
+    Column[tuple[CrashImage, int]]("of", lambda sized: _crashed(sized[0])),
+    Column[tuple[CrashImage, int]](
+        "redo age", lambda sized: known(sized[0].last_sample.checkpoint_age, format_size), right=True
+    ),
+    Column[tuple[CrashImage, int]]("struck because", lambda sized: sized[0].why_killed),
+    Column[tuple[CrashImage, int]]("on disk", lambda sized: format_size(sized[1]), right=True),
 ]
-
-
 _DATASET_COLUMNS = [
     Column[Dataset]("dataset", lambda dataset: dataset.spec.key),
     Column[Dataset]("for", _loaded),
@@ -77,15 +78,17 @@ def runs_table(runs: Sequence[RunRecord]) -> ReportTable:
     return ReportTable.of("Runs", runs, _RUN_COLUMNS, [])
 
 
-def images_table(images: Sequence[tuple[CrashImage, int]]) -> ReportTable:
-    """Return all crash images as a table with their bytes, oldest first."""
-    return ReportTable.of("Crash images", images, _IMAGE_COLUMNS, [])
+def images_table() -> ReportTable:
+    """Return the crash images on this machine as a table with their bytes, oldest first."""
+    images = ImageStore(native_folder(PROJECT.lab))
+    sized = [(image, files.folder_size(images.folder(image.name))) for image in images.all()]
+    return ReportTable.of("Crash images", sized, _IMAGE_COLUMNS, [])
 
 
-def datasets_table(datasets: Sequence[Dataset]) -> ReportTable:
-    """Return all datasets as a table with their bytes."""
+def datasets_table() -> ReportTable:
+    """Return the datasets on this machine as a table with their bytes, by name."""
     note = "Loaded tables that the next crash of the same kind starts from; one that is removed is loaded anew."
-    return ReportTable.of("Datasets", datasets, _DATASET_COLUMNS, [note])
+    return ReportTable.of("Datasets", datasets(native_folder(PROJECT.lab)), _DATASET_COLUMNS, [note])
 
 
 def _older(path: Path, than: Path) -> bool:
@@ -116,3 +119,45 @@ def show_run(console: Console, run: Run, *, all_tables: bool) -> None:
         console.print(table.read_text(), highlight=False, markup=False, soft_wrap=True)
     elif record.state is RunState.STOPPED:
         console.print("it was stopped before a trial was finished", markup=False)
+
+
+def remove(progress: Progress, name: str) -> list[str]:
+    """Remove a run, a crash image or a dataset. Return descriptions of the removed things. Raises `InvalidInput`.
+
+    A run takes along the crash images that no other run used; an image or a dataset takes no result.
+    """
+    store = RunStore()
+    with open_lab(progress, store.clear_unfinished) as lab:
+        images = ImageStore(lab.home)
+        if name in images.names():
+            images.remove(name, lab.journal)
+            return [f"removed the crash image {name}"]
+        if name in dataset_names(lab.home):
+            remove_dataset(lab.home, name, lab.journal)
+            return [f"removed the dataset {name}"]
+        return _remove_run(lab, store, name)
+
+
+def _remove_run(lab: Lab, store: RunStore, name: str) -> list[str]:
+    try:
+        run = store.get(name)
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"{error.problem}, nor a crash image or dataset of that name",
+            "'redolab runs' and 'redolab images' list what there is",
+        ) from None
+    if name not in (run.name, "latest"):
+        raise InvalidInput(f"'{name}' is the beginning of a run's name", f"give it whole to remove it: {run.name}")
+    if run.record().state is RunState.RUNNING:
+        raise InvalidInput(f"the run {run.name} is running on a cluster", "interrupt it (Ctrl-C) where it was started")
+    images = ImageStore(lab.home)
+    used_elsewhere = store.names_used(run)
+    removed = [
+        image
+        for image in images.names()
+        if image in used_names(run) and image not in used_elsewhere and not images.used_by(image) - {run.folder}
+    ]
+    for image in removed:
+        images.remove(image, lab.journal)
+    store.remove(run)
+    return [f"removed the run {run.name}", *(f"removed the crash image {image}" for image in removed)]
