@@ -203,7 +203,9 @@ def candidates(
     from redolab.units import parse_duration
 
     address = server_at.address() if measure or server_at.is_anything else None
-    found = report_candidates(files, top, address, measure, parse_duration(at_most), lambda text: click.echo(text, err=True))
+    found = report_candidates(
+        files, top, address, measure, parse_duration(at_most), lambda text: click.echo(text, err=True)
+    )
     if as_json:
         click.echo(in_json(found))
         return
