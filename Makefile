@@ -18,7 +18,7 @@ $(NAME):
 	@:
 else
 
-.PHONY: help experiment doctor runs slowlog incident report results site lab cluster box up status ssh halt destroy test test-thorough test-vm lint format clean
+.PHONY: help experiment doctor runs slowlog incident report results site lab cluster box up status ssh halt destroy test test-fast test-thorough test-vm lint format clean
 help:
 	@echo "make experiment NAME VAR=value…   run an experiment: $(subst _,-,$(notdir $(patsubst %/experiment.py,%,$(wildcard experiments/*/experiment.py)) $(basename $(filter-out %/__init__.py,$(wildcard experiments/*.py)))))"
 	@echo "make doctor [LOGSIZE=8G]          what this machine offers and lacks for it"
@@ -33,6 +33,7 @@ help:
 	@echo "make box                          build the box of the virtual machine that MACHINE=vagrant goes to"
 	@echo "make up, status, ssh, halt, destroy [PROVIDER=libvirt]   that virtual machine"
 	@echo "make test                         the tests, on real servers of each family with small logs"
+	@echo "make test-fast                    those that start no server, in under two minutes"
 	@echo "make test-thorough                the others: all ten servers, and every stage at which something may end"
 	@echo "make test-vm                      the tests of the virtual machine, in ten minutes to an hour without KVM"
 	@echo "make lint                         ruff, mypy, the layers of the imports, the first words of docstrings"
@@ -78,6 +79,9 @@ up status ssh halt destroy: setup
 
 test: $(VENV)/notebooks-installed $(VENV)/cluster-installed $(VENV)/site-installed
 	@tests/each_time.sh
+
+test-fast: $(VENV)/notebooks-installed $(VENV)/cluster-installed $(VENV)/site-installed
+	@tests/each_time.sh fast
 
 test-thorough: $(VENV)/notebooks-installed $(VENV)/cluster-installed $(VENV)/site-installed
 	@$(VENV)/bin/pytest -m 'thorough and not vm'

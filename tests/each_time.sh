@@ -1,24 +1,14 @@
 #!/usr/bin/env bash
 # `make test`. As root each process has namespaces of its own, where it sees no server of another: there is one lab on a machine.
-# 1. What the tests take is fetched and built, beside the tests that need no server.
+# 1. What the tests take is fetched and built, beside the tests without the marker `server`.
 # 2. Tests that need the network (marked `alone`) run one after the other, beside two processes without a network.
 # 3. Two cores are few for that: what failed has a second try, alone. What passes only then is counted and named.
+# `make test-fast` (argument `fast`): the tests without the markers `server` and `slow`.
 set -u
-shopt -s nullglob
 cd "$(dirname "$0")/.."
 pytest=.venv/bin/pytest
 each="not vm and not thorough"
 set_up=tests/test_set_up.py
-no_server=(
-    tests/commands tests/slowlog/digest tests/slowlog/settings tests/report tests/results
-    tests/runs tests/errorlog tests/incident tests/counters/test_*.py tests/predict/recovery_time tests/test_notebooks.py
-    tests/crash/test_{fill,wanted}.py tests/experiments/test_{anatomy,large_logs,recovery_table,refused}.py
-    tests/powercut/test_{explaining,ledger,recovering,states}.py tests/crash/recovery/test_{probe,warm}.py
-    tests/predict/test_{answers,fitting,judged_loads,other_machines,own_machine,relatives,rules,shipped,trade,usual}.py
-    tests/watch/test_{advice,clock_step,log_course,log_tail,screen,server_process,shipped_recoveries,standing,time_left,view}.py
-)
-with_server=(--ignore=$set_up "${no_server[@]/#/--ignore=}")
-
 apart=(unshare --pid --fork --kill-child --mount-proc)
 if ! "${apart[@]}" --net true 2>/dev/null; then
     "$pytest" $set_up && "$pytest" -m "$each" --ignore=$set_up
@@ -28,20 +18,24 @@ python="python=${apart[*]} --net .venv/bin/python"
 
 # Threads of linear algebra wait for each other where other processes have the cores.
 export OPENBLAS_NUM_THREADS=1
+if [ "${1:-}" = fast ]; then
+    exec "$pytest" -m "$each and not alone and not server and not slow" --ignore=$set_up --tx "2*popen//$python" --dist loadfile
+fi
 # Each process keeps what failed in a cache of its own.
 caches=.pytest_cache/each-time
 rm -rf $caches
 said=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$said"' EXIT
 
-"$pytest" -o cache_dir=$caches/no-server -m "$each and not alone" --tx "popen//id=no-server//$python" --dist loadfile \
-    "${no_server[@]}" >"$said/no-server" 2>&1 &
+"$pytest" -o cache_dir=$caches/no-server -m "$each and not alone and not server" --ignore=$set_up \
+    --tx "popen//id=no-server//$python" --dist loadfile >"$said/no-server" 2>&1 &
 beside=($!)
 "$pytest" -m "$each" $set_up || exit
 
-"${apart[@]}" "$pytest" -o cache_dir=$caches/network -m "$each and alone" "${with_server[@]}" >"$said/network" 2>&1 &
+"${apart[@]}" "$pytest" -o cache_dir=$caches/network -m "$each and alone" --ignore=$set_up >"$said/network" 2>&1 &
 beside+=($!)
-"$pytest" -o cache_dir=$caches/servers -m "$each and not alone" --tx "2*popen//$python" --dist loadfile "${with_server[@]}"
+"$pytest" -o cache_dir=$caches/servers -m "$each and not alone and server" --ignore=$set_up --tx "2*popen//$python" \
+    --dist loadfile
 status=$?
 # By their ids: bash forgets in its table of jobs those that have ended.
 for job in "${beside[@]}"; do

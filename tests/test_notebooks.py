@@ -15,6 +15,8 @@ from nbformat import NotebookNode
 from redolab.project import PROJECT
 from tests.thorough import mostly_thorough
 
+pytestmark = pytest.mark.slow
+
 FOLDER = PROJECT.root / "notebooks"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
 SLOW = {"following", "model", "production"}

@@ -22,6 +22,8 @@ from redolab.predict.published import published_beside_ours
 from redolab.project import PROJECT
 from tests.predict.test_report_in_browser import BROWSER
 
+pytestmark = pytest.mark.slow
+
 _OVER = """() => {
   // Not the header: its search field takes a while to change its width. The calculator is a page of its own.
   const box = document.querySelector(".md-container") ?? document.documentElement;

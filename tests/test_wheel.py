@@ -14,6 +14,8 @@ from redolab import __version__
 from redolab.project import PROJECT
 from tests.command import SMALL
 
+pytestmark = pytest.mark.server
+
 LOGS = PROJECT.root / "tests/logs/real"
 RUNS = PROJECT.measured / "recovery"
 

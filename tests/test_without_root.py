@@ -29,6 +29,8 @@ from tests.command import (
     unpacked,
 )
 
+pytestmark = pytest.mark.server
+
 Somebody = Callable[..., subprocess.CompletedProcess[str]]
 
 

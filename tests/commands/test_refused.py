@@ -32,7 +32,11 @@ def _run(command: str) -> subprocess.CompletedProcess[str]:
     return redolab(*shlex.split(command)[1:], environment={"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "2s"})
 
 
-@pytest.mark.parametrize(("command", "said"), list(_commands()))
+# Dask tries for ten seconds to reach a scheduler that is not there.
+_CASES = [pytest.param(*case, marks=pytest.mark.slow if "tls://" in case[0] else ()) for case in _commands()]
+
+
+@pytest.mark.parametrize(("command", "said"), _CASES)
 def test_a_command_that_is_refused_says_why_in_one_line_and_starts_nothing(command: str, said: str) -> None:
     runs = run_names()
     done = _run(command)

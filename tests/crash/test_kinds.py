@@ -25,6 +25,8 @@ from tests.command import UNCHECKED, nothing_is_left, redolab
 from tests.small_crash import WORKLOAD, small_dataset
 from tests.thorough import mostly_thorough
 
+pytestmark = pytest.mark.server
+
 
 @pytest.mark.parametrize("name", ["mariadb-10.11", "mysql-9"])
 def test_a_freeze_copies_what_a_kill_at_the_same_moment_leaves(name: str, lab: Lab, home: Path) -> None:

@@ -26,6 +26,8 @@ from redolab.units import MIB
 from tests.small_disk import small_disk
 from tests.thorough import mostly_thorough
 
+pytestmark = pytest.mark.server
+
 MODELLED = [name for name, profile in storage_catalogue().items() if isinstance(profile, ModelledDisk)]
 
 

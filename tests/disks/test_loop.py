@@ -13,6 +13,8 @@ from redolab.machine.facts import RequestQueue
 from redolab.machine.processes import Command
 from redolab.units import MIB
 
+pytestmark = pytest.mark.server
+
 
 def loops(folder: Path) -> list[str]:
     """Return the loop devices of files in a folder: other tests may have others."""

@@ -16,6 +16,8 @@ from redolab.runs.store import Run
 from redolab.units import MIB
 from tests.command import UNCHECKED, module_run, recoveries, run_of
 
+pytestmark = pytest.mark.server
+
 _WHOLE = 64 * MIB
 _SMALL = (
     "binary-log", "--server", "mysql-9", "--log-size", "128M", "--dataset", "32M", "--pool", "128M", "--load", "3s",

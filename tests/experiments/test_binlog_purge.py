@@ -32,6 +32,8 @@ from redolab.workloads.windows import commit_window
 from tests.command import run_of
 from tests.examples import MACHINE
 
+pytestmark = pytest.mark.server
+
 SMALL = ("binlog-purge", "--repeat", "1", "--seconds", "1s", "--seed", "1", "--storage", "local")
 
 

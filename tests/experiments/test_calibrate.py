@@ -13,7 +13,7 @@ from redolab.runs.store import Run
 from redolab.units import MIB
 from tests.command import module_run, redolab
 
-pytestmark = pytest.mark.thorough
+pytestmark = [pytest.mark.server, pytest.mark.thorough]
 
 SERVER = "mariadb-10.11"
 

@@ -11,6 +11,8 @@ from redolab.project import PROJECT
 from redolab.runs.schema import RunState
 from tests.command import run_of
 
+pytestmark = pytest.mark.server
+
 
 def test_it_measures_and_prints_its_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = re.findall(r"```python\n(.*?)```", (PROJECT.root / "CONTRIBUTING.md").read_text(), re.DOTALL)

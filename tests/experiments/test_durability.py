@@ -17,7 +17,7 @@ from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from tests.command import nothing_is_left, redolab, run_of, signal_at, wait_until_servers_are_gone
 
-pytestmark = pytest.mark.skipif(not processes.is_root(), reason="mounts need root")
+pytestmark = [pytest.mark.server, pytest.mark.skipif(not processes.is_root(), reason="mounts need root")]
 
 
 _MARIADB = ("durability", "--server", "mariadb-10.11", "--trx-commit", "1", "--binary-log", "off")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 
+import pytest
+
 from experiments.first_reads import Crash, FirstReads, Recovery
 from redolab.lab import native_folder
 from redolab.machine import files
@@ -11,6 +13,8 @@ from redolab.project import PROJECT
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run
 from tests.command import module_run
+
+pytestmark = pytest.mark.server
 
 SERVER = "mariadb-11.8"
 run = module_run(

@@ -22,6 +22,8 @@ from redolab.units import MIB
 from tests.command import run_of
 from tests.thorough import mostly_thorough
 
+pytestmark = pytest.mark.server
+
 MEANINGS = {
     "mysql-5.5": Counted.BLOCKS,
     "mysql-5.6": Counted.BLOCKS,

@@ -20,6 +20,8 @@ from redolab.servers.sandbox import INSTANCE
 from redolab.units import GIB
 from tests.command import nothing_is_left, run_of
 
+pytestmark = pytest.mark.server
+
 SMALL = [
     "logging-impact", "--server", "mariadb-10.11", "--logs", "all,table", "--connections", "2",
     "--warehouses", "1", "--log-size", "64M", "--pool", "256M", "--seconds", "5s", "--settling", "1s", "--warm-up", "1s",

@@ -13,6 +13,8 @@ from redolab.runs.store import Run
 from redolab.units import MIB
 from tests.command import module_run, redolab
 
+pytestmark = pytest.mark.server
+
 SERVER = "mariadb-11.8"
 # One client of short transactions: more redo than mariadb-backup copies meanwhile would overwrite a small log.
 run = module_run(

@@ -15,6 +15,8 @@ from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from tests.command import nothing_is_left, redolab, run_of, wait_until_servers_are_gone
 
+pytestmark = pytest.mark.server
+
 _CRASHES = 3
 _SMALL = (
     "production", "--server", "mariadb-10.11", "--log-size", "64M", "--workload", "oltp_write_only", "--warehouses", "1",

@@ -52,6 +52,8 @@ from tests.command import (
 from tests.small_disk import small_disk
 from tests.thorough import mostly_thorough
 
+pytestmark = pytest.mark.server
+
 RECOVERY = ("run", "recovery")
 EXPERIMENT = [*RECOVERY, *SMALL]
 

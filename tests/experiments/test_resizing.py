@@ -14,6 +14,8 @@ from redolab.units import GIB, MIB
 from tests.command import run_of
 from tests.thorough import mostly_thorough
 
+pytestmark = pytest.mark.server
+
 SMALL, LARGE = 16 * MIB, 64 * MIB
 
 

@@ -55,6 +55,8 @@ from tests.command import nothing_is_left, run_of
 from tests.examples import MACHINE
 from tests.slowlog.servers import users_server
 
+pytestmark = pytest.mark.server
+
 _FIRST_LINES = (
     b"/usr/sbin/mysqld, Version: 9.7.4. started with:\nTcp port: 0  Unix socket: s\n"
     b"Time                 Id Command    Argument\n"

@@ -26,6 +26,8 @@ from tests.command import processes_in, redolab
 from tests.runs.test_baseline import of_trials
 from tests.slowlog.plugin.instances import buildable, in_catalogue
 
+pytestmark = pytest.mark.server
+
 REPORT = """
 Latency histogram (values are in milliseconds)
        value  ------------- distribution ------------- count

@@ -32,9 +32,10 @@ from tests.command import (
 )
 from tests.thorough import mostly_thorough
 
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0 or not Path("/dev/fuse").exists(), reason="modelled disks need root and FUSE"
-)
+pytestmark = [
+    pytest.mark.server,
+    pytest.mark.skipif(os.geteuid() != 0 or not Path("/dev/fuse").exists(), reason="modelled disks need root and FUSE"),
+]
 
 STORAGES = "gp3-3000,hdd-raid10"
 MATRIX = ["run", "recovery", *SMALL, "--storage", STORAGES, "--pool", "64M", "--repeat", "1", "--seed", "3"]

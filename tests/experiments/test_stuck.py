@@ -17,6 +17,8 @@ from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from tests.command import UNCHECKED, checks, nothing_is_left, redolab
 
+pytestmark = pytest.mark.server
+
 # Redo that does not fit the pool in one batch, many records to the page, and only two threads that have to wait for each
 # other: with these every recovery of the lab was stuck, with 64 threads none. The seed draws an order with those two last:
 # whichever of the first two gets stuck, a recovery is measured after it.

@@ -26,6 +26,8 @@ from redolab.powercut.states import History, PowerCut, Survivors
 from redolab.units import MIB
 from tests.powercut.tracing import traced
 
+pytestmark = pytest.mark.server
+
 _SYNCED = 200
 _SIZE = 512 * MIB
 _SECTOR = 512

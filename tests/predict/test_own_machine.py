@@ -18,6 +18,8 @@ from redolab.predict.recovery_time.spreads import Spreads
 from redolab.predict.recovery_time.stuck import StuckCount, StuckCounts
 from redolab.results.committed import committed_recoveries
 
+pytestmark = pytest.mark.slow
+
 SERVER = "mysql-9"
 _CALIBRATED = "20261127-104848"
 

@@ -31,6 +31,8 @@ from redolab.results.committed import committed_recoveries
 from redolab.servers.catalogue import server_catalogue
 from redolab.units import GIB, MIB, format_size, parse_size
 
+pytestmark = pytest.mark.slow
+
 BROWSER = "chromium-headless-shell"
 """Fetched by `tests.test_set_up`."""
 QUESTIONS = 50

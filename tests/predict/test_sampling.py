@@ -6,6 +6,8 @@ import json
 import threading
 from pathlib import Path
 
+import pytest
+
 from redolab.counters.live.server import LiveServer
 from redolab.lab import Lab
 from redolab.servers.address import Address
@@ -14,6 +16,8 @@ from redolab.servers.install import InstalledServer
 from redolab.units import MIB
 from tests.command import redolab
 from tests.counters.live.watched import REQUEST, fresh, load, option_file, running
+
+pytestmark = pytest.mark.server
 
 
 def test_a_running_server_says_what_it_is_and_gets_a_size(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from redolab.results.committed import (
 )
 from redolab.units import GIB
 
+pytestmark = pytest.mark.slow
+
 _BY_CRASH_TOO = (HeldOut.RUN, HeldOut.MACHINE, HeldOut.LIMITED, HeldOut.CALIBRATED)
 
 

@@ -21,6 +21,8 @@ from redolab.runs.store import Run, RunStore
 from tests.command import nothing_is_left, redolab, signal_at
 from tests.toy.dice import BROKEN_PLOT, Dice, Thrown
 
+pytestmark = pytest.mark.slow
+
 TOY = {"REDOLAB_EXPERIMENTS": str(PROJECT.root / "tests/toy")}
 BOX = native_folder(PROJECT.lab) / "dice"
 

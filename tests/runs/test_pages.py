@@ -105,7 +105,9 @@ def test_a_run_is_kept_without_what_is_made_again_or_too_large(run: Run) -> None
     assert [each.name for each in pages.measured_runs("stuck")] == [run.name]
 
 
-@pytest.mark.parametrize("lab", [str(PROJECT.lab), "/.lab", "/srv/the.other-clone_2/.lab"])
+@pytest.mark.parametrize(
+    "lab", [str(PROJECT.lab), "/.lab", "/srv/the.other-clone_2/.lab"], ids=["this", "root", "another clone"]
+)
 def test_no_kept_file_names_the_folder_of_the_lab(run: Run, lab: str) -> None:
     (run.folder / "failed.jsonl").write_text(f"umount: {lab}/storage/disks/one/model: target is busy.\n")
     (run.folder / "my.cnf").write_text(f"basedir={lab}/servers/mysql-9\ntmpdir=/tmp/x.lab/y\n")

@@ -41,6 +41,8 @@ from tests.examples import keyed
 from tests.small_crash import WORKLOAD, small_crash, small_dataset
 from tests.thorough import mostly_thorough
 
+pytestmark = pytest.mark.server
+
 
 @pytest.fixture
 def images(lab: Lab, home: Path) -> Iterator[ImageStore]:

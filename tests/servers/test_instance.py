@@ -25,6 +25,8 @@ from redolab.servers.sandbox import SERVER_USER
 from redolab.units import MIB
 from tests.command import unpacked
 
+pytestmark = pytest.mark.server
+
 REQUEST = InstanceRequest(purpose=Purpose.RECOVER, log_size=16 * MIB, buffer_pool=64 * MIB)
 
 

@@ -16,6 +16,8 @@ from redolab.servers.catalogue import server_catalogue
 from redolab.servers.own import own_servers
 from tests.command import SMALL, redolab, unpacked
 
+pytestmark = pytest.mark.server
+
 
 @pytest.fixture
 def tarball(tmp_path: Path) -> Path:

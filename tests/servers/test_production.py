@@ -20,6 +20,8 @@ from redolab.servers.instance import Instance
 from redolab.units import MIB
 from tests.thorough import mostly_thorough
 
+pytestmark = pytest.mark.server
+
 WITHOUT_WHICH_NONE_STARTS = {"secure_file_priv", "mysqlx", "ssl"}
 """Settings of the sandbox: folders that it does not have, ports, keys."""
 FOLLOWING = {

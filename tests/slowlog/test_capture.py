@@ -25,6 +25,8 @@ from redolab.slowlog.capture import CaptureLimits, capture, in_words
 from redolab.slowlog.settings.note import Note
 from tests.slowlog.servers import CHOSEN, UsersServer, slowlog, users_server
 
+pytestmark = pytest.mark.server
+
 _EVERY_SEVENTH = 7
 """Steps of a capture that a quick test ends it at; a thorough one ends it at all of them, on all servers."""
 _STEPS = ("found", "setting", "flushing", "sleeping", "restoring")

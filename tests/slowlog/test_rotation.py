@@ -19,6 +19,8 @@ from redolab.slowlog.rotation import rename_log
 from tests.slowlog.servers import slowlog, users_server
 from tests.thorough import mostly_thorough
 
+pytestmark = pytest.mark.server
+
 LOGGED = {"slow_query_log": "1", "long_query_time": "0"}
 
 

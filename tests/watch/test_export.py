@@ -26,6 +26,8 @@ from tests.counters.live.watched import fresh, load, option_file, running
 from tests.thorough import mostly_thorough
 from tests.watch.exporter import PORT, Scraped, first_scrape, scraped
 
+pytestmark = pytest.mark.server
+
 
 def seconds(found: Scraped, crash: str, percentile: str) -> float:
     return found["redolab_recovery_seconds", (("crash", crash), ("percentile", percentile))]

@@ -41,6 +41,8 @@ from tests.counters.live.watched import fresh, running
 from tests.small_crash import small_crash
 from tests.thorough import mostly_thorough
 
+pytestmark = pytest.mark.server
+
 
 def recorded(server: str, longer_than: float = 0.0) -> Replay:
     """Return a committed recovery of that server."""

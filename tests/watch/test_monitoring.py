@@ -36,6 +36,8 @@ from tests.counters.live.watched import fresh, load, running
 from tests.watch.exporter import PORT, first_scrape
 from tests.watch.monitoring.running import prometheus, unpacked
 
+pytestmark = pytest.mark.server
+
 _FOLDER = PROJECT.root / "provision/monitoring"
 _METRIC = re.compile(r"redolab_[a-z_]+")
 STANDING = Standing(

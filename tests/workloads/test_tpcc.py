@@ -30,6 +30,8 @@ from redolab.workloads.tpcc.conditions import NONE_VIOLATED, check_conditions, c
 from redolab.workloads.tpcc.tables import BYTES_PER_WAREHOUSE
 from tests.command import UNCHECKED, nothing_is_left, redolab, signal_at
 
+pytestmark = pytest.mark.server
+
 ONE = ("--workload", "tpcc", "--warehouses", "1", "--log-size", "64M", "--open-transaction", "5000", *UNCHECKED)
 CRASH = ("run", "recovery", *ONE, "--pool", "192M", "--repeat", "1", "--warmup", "10s", "--connections", "4")
 

@@ -17,6 +17,8 @@ from tests.command import redolab, redolab_running
 from tests.counters.live.watched import REQUEST, SECRET, fresh, load, option_file, running
 from tests.thorough import mostly_thorough
 
+pytestmark = pytest.mark.server
+
 
 def test_killed_and_restarted_meanwhile(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:
     folder, kept = tmp_path / "i", tmp_path / "kept.parquet"

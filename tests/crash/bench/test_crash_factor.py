@@ -15,6 +15,8 @@ from redolab.machine.processes import is_root
 from redolab.runs.factors import read_factors
 from redolab.runs.loading import load_experiment
 
+pytestmark = pytest.mark.server
+
 _SMALL = {"server": "mariadb-10.11", "seed": "1"}
 _OF = {
     "anatomy": {"log_size": "128M", "vary": "pool,age", "crashes": "2", "repeat": "1"},

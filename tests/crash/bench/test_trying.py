@@ -9,6 +9,8 @@ from redolab.runs.store import RunStore
 from redolab.servers.extra_settings import settings_from, what_was_refused
 from tests.command import SMALL, nothing_is_left, redolab
 
+pytestmark = pytest.mark.server
+
 
 @pytest.mark.parametrize(
     ("server", "settings", "said"),

@@ -32,6 +32,8 @@ from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.units import MIB
 from tests.small_crash import small_crash
 
+pytestmark = pytest.mark.server
+
 SERVER = "mariadb-10.11"
 REFUSING = "mysql-9"
 

@@ -25,7 +25,7 @@ from tests.toy.dice import Thrown
 MACHINES = ("one", "two", "three")
 DICE = ("run", "dice", "--seed", "5", "--beside-others", "--cluster", ADDRESS)
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can have network namespaces")
+pytestmark = [pytest.mark.server, pytest.mark.skipif(os.geteuid() != 0, reason="only root can have network namespaces")]
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,8 @@ from redolab.project import PROJECT
 from redolab.units import MIB
 from tests.command import read_until, redolab_running
 
+pytestmark = pytest.mark.slow
+
 _DASHBOARD = "DASK_DISTRIBUTED__SCHEDULER__DASHBOARD__BOKEH_APPLICATION__"
 _WEBSOCKET = {
     "Connection": "Upgrade",

@@ -22,6 +22,8 @@ from redolab.slowlog.candidates.judging import Execution, Judgement, Known, Rows
 from tests.command import redolab
 from tests.slowlog.candidates.examples import DATABASE, OTHERS, ROWS, SOURCE, counted, running
 
+pytestmark = pytest.mark.server
+
 FOREVER = "SELECT MAX(a.id) FROM sbtest a, sbtest b, sbtest c WHERE a.pad <> b.c AND b.pad <> c.c GROUP BY a.k"
 """A million million rows."""
 READ_ONLY_TRANSACTION = 1792

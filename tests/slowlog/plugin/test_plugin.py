@@ -41,7 +41,7 @@ from tests.slowlog.servers import UsersServer, users_server
 from tests.thorough import mostly_thorough
 
 # The first that takes the plugin builds it, for which the source of the server is fetched.
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(3600), pytest.mark.server]
 
 STATEMENTS = (
     "CREATE TABLE mysql.t (id INT PRIMARY KEY AUTO_INCREMENT, a INT) ENGINE=InnoDB",

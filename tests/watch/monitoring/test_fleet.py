@@ -26,7 +26,7 @@ from redolab.watch.monitoring.servers import AGES, DAY, MonitoredServer, Span, m
 from tests.command import redolab
 from tests.watch.monitoring.running import prometheus, unpacked
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.server, pytest.mark.alone]
 _END = 1_795_824_000
 _WHEN = datetime.fromtimestamp(_END, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 _SERVERS = [SyntheticServer(number) for number in range(8)]

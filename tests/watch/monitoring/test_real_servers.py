@@ -23,6 +23,8 @@ from tests.command import redolab
 from tests.counters.live.watched import fresh, load, option_file, running
 from tests.watch.monitoring.running import exporter, prometheus, scraping
 
+pytestmark = pytest.mark.server
+
 _SERVERS = {"mysql-9": 19421, "mariadb-11.8": 19422}
 """Server → port of its exporter."""
 _SECONDS = 40
