@@ -12,7 +12,7 @@ import polars as pl
 
 from redolab.crash.records.recovery import DISTURBED_SHARE
 from redolab.report.contents import Plot, Report
-from redolab.report.intervals import Ratio
+from redolab.report.intervals import RelativeChange
 from redolab.report.numbers import NONE, noun, number, signed
 from redolab.report.plots import COLOURS, MODEL, WIDTH, head, plt, save
 from redolab.report.table import Column, ReportTable
@@ -130,7 +130,7 @@ def _added(row: Row) -> str:
 def _change(row: Row) -> str:
     if row["change"] is None:
         return ""
-    ratio = Ratio(row["change"], row["low"], row["high"], row["crashes"])
+    ratio = RelativeChange(row["change"], row["low"], row["high"], row["crashes"])
     return ratio.with_interval() + " ?" * (ratio.excludes_zero and not row["stands"])
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from redolab.report.contents import Plot, Report
-from redolab.report.intervals import Ratio
+from redolab.report.intervals import RelativeChange
 from redolab.report.labels import server_label
 from redolab.report.numbers import NONE, number, percent, span
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
@@ -102,7 +102,7 @@ def answer(found: Sequence[LoadResult]) -> str:
     return f"A redo log of {large} instead of {small} changed throughput by {gained}{met}."
 
 
-def with_interval(gain: Ratio) -> str:
+def with_interval(gain: RelativeChange) -> str:
     """Write a gain, as in `+2.4% (+0.6% to +4.3%)`, or without its interval if it has none."""
     between = "" if math.isnan(gain.low) else f" ({percent(gain.low)} to {percent(gain.high)})"
     return f"{percent(gain.change)}{between}"

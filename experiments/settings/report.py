@@ -12,7 +12,7 @@ import polars
 
 from redolab.errors import LabError
 from redolab.report.contents import Plot, Report
-from redolab.report.intervals import SHARE, Ratio
+from redolab.report.intervals import SHARE, RelativeChange
 from redolab.report.numbers import NONE
 from redolab.report.plots import head, save
 from redolab.report.quantities import Quantity
@@ -138,9 +138,9 @@ def _is_known(chance: float | None) -> bool:
     return chance is not None and not math.isnan(chance)
 
 
-def _ratio(row: Row, suffix: str) -> Ratio:
+def _ratio(row: Row, suffix: str) -> RelativeChange:
     change, low, high = (row[f"{name}{suffix}"] for name in ("change", "low", "high"))
-    return Ratio(change, low, high, row["blocks"])
+    return RelativeChange(change, low, high, row["blocks"])
 
 
 def _change(row: Row, suffix: str) -> str:

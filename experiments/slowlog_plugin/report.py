@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from redolab.report.contents import Report
-from redolab.report.intervals import Ratio
+from redolab.report.intervals import RelativeChange
 from redolab.report.numbers import median_with_interval, number, span
 from redolab.report.quantities import quantities_of
 from redolab.report.table import Column, ReportTable
@@ -76,7 +76,7 @@ def answer(found: Sequence[Configuration]) -> str:
     )
 
 
-def _taken(changes: Sequence[Ratio]) -> str:
+def _taken(changes: Sequence[RelativeChange]) -> str:
     """Write costs as shares of the throughput without a log, as in `12 to 14 %`."""
     return f"{span([-100 * each.change for each in changes], 0)} %"
 

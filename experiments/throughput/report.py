@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from redolab.crash.records.recovery import BACK
 from redolab.errors import LabError
 from redolab.report.contents import Plot, Report
-from redolab.report.intervals import Ratio
+from redolab.report.intervals import RelativeChange
 from redolab.report.numbers import NONE, number, signed, span
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save, wrapped
 from redolab.report.quantities import quantity_columns
@@ -93,7 +93,7 @@ def answer(series: Sequence[Series]) -> str:
     return f"With {format_size(sizes[-1])} instead of {format_size(sizes[0])} of redo log {throughput}{recovery}."
 
 
-def _gains_in_words(gains: Sequence[Ratio]) -> str:
+def _gains_in_words(gains: Sequence[RelativeChange]) -> str:
     if len(gains) == 1:
         return f"throughput changed by {gains[0].with_interval()}{' (one load each)' * math.isnan(gains[0].low)}"
     known = [each for each in gains if not math.isnan(each.low)]

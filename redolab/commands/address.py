@@ -42,10 +42,10 @@ class GivenServer:
         """
         from redolab.servers.address import Address
 
-        return self.completed(Address(self.defaults_file, self.socket, self.host, self.port, self.user))
+        return self.with_password(Address(self.defaults_file, self.socket, self.host, self.port, self.user))
 
-    def completed(self, address: Address) -> Address:
-        """Return an address with its password. Raises `InvalidInput` if it names no server."""
+    def with_password(self, address: Address) -> Address:
+        """Check that an address names a server, and return it with its password. Raises `InvalidInput`."""
         address.check()
         password = (
             click.prompt("Password", hide_input=True, default="", show_default=False) if self.ask_password else None

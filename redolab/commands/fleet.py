@@ -104,7 +104,7 @@ def fleet(
         storage=storage,
         workload=workload,
         moment=Moment(crash),
-        rules=() if rules is None else read_rules(rules),
+        server_rules=() if rules is None else read_rules(rules),
         from_os_log_written=monitored_by.from_os_log_written,
     )
     before = None if earlier is None else read_fleet(earlier)

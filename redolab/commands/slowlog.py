@@ -99,7 +99,7 @@ def restore(
 
     address = server_at.address() if server_at.is_anything else None
     messages = Messages(click.echo, click.echo)
-    done = do_restore(notes, address, server_at.completed, messages)
+    done = do_restore(notes, address, server_at.with_password, messages)
     click.echo(f"{done} put back" if done else f"nothing is to be put back: there is no note in {folder()}")
 
 

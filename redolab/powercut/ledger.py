@@ -44,9 +44,9 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Transactions of a client that another session read, up to `number`, and the time of the answer.
+    """At `time` another session had read all transactions of `client` up to `number`.
 
-    On a replica: exactly the transaction `number`.
+    In the notes of a replica: the transaction `number` alone had arrived.
     """
 
     client: int
@@ -74,7 +74,7 @@ class Ledger:
 
     transactions: Sequence[Transaction]
     seen: Sequence[Seen]
-    parts: int
+    rows_each: int
     """Rows of each transaction."""
     definitions: Sequence[Definition] = ()
     """Statements that define tables, in the order of their numbers."""
@@ -94,7 +94,7 @@ class Ledger:
 class Found:
     """Content of a recovered server, as far as the ledger concerns it."""
 
-    parts: Mapping[tuple[int, int], int]
+    rows_found: Mapping[tuple[int, int], int]
     """Client and number of a transaction → how many of its rows are there."""
     balance: int
     """Sum of the balances of all accounts."""
@@ -178,7 +178,7 @@ def faults_of(verdict: LedgerVerdict | None, failed: Sequence[TableCheck]) -> li
 
 def judged(ledger: Ledger, cut: int, found: Found) -> LedgerVerdict:
     """Compare a server recovered after a cut at time `cut` (nanoseconds of CLOCK_MONOTONIC) with the ledger."""
-    there = set(found.parts)
+    there = set(found.rows_found)
     sent = {each.key: each for each in ledger.transactions if each.sent <= cut and not each.refused}
     known = [each for each in sent.values() if each.acknowledged is not None and each.acknowledged <= cut]
     lost = [each for each in known if each.key not in there]
@@ -192,7 +192,7 @@ def judged(ledger: Ledger, cut: int, found: Found) -> LedgerVerdict:
         prepared_lost=_prepared_lost(sent, cut, there | found.prepared),
         seconds_back=(cut - min(times)) / _NANOSECONDS if times else 0.0,
         holes=_holes(sent, present, lost, there),
-        torn=sum(count != ledger.parts for count in found.parts.values()),
+        torn=sum(count != ledger.rows_each for count in found.rows_found.values()),
         wrong=sum(key not in sent for key in there),
         money=abs(found.balance - found.balance_at_first),
         seen_then_lost=_seen_then_lost(ledger, cut, there),
@@ -270,7 +270,7 @@ def _last_of_each(keys: Iterable[tuple[int, int]]) -> Mapping[int, int]:
     return last
 
 
-def read_ledger(folder: Path, parts: int, defines: Defines = Defines.NOTHING) -> Ledger:
+def read_ledger(folder: Path, rows_each: int, defines: Defines = Defines.NOTHING) -> Ledger:
     """Return the notes of all clients in a folder, one file a client. Raises `LabError` if a note cannot be read."""
     sent: dict[tuple[int, int], Transaction] = {}
     seen: list[Seen] = []
@@ -292,7 +292,7 @@ def read_ledger(folder: Path, parts: int, defines: Defines = Defines.NOTHING) ->
                         _note_transaction(kind, (client, int(subject)), int(time), sent)
             except (ValueError, KeyError):
                 raise LabError(f"a note of client {client} cannot be read: '{line}'", "record it again") from None
-    return Ledger([*sent.values()], seen, parts, [*definitions.values()], defines, replicated)
+    return Ledger([*sent.values()], seen, rows_each, [*definitions.values()], defines, replicated)
 
 
 def _note_transaction(kind: str, key: tuple[int, int], time: int, sent: dict[tuple[int, int], Transaction]) -> None:

@@ -30,7 +30,7 @@ from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance
 from redolab.units import GIB, MIB
 from redolab.workloads.data import Clients, Defines
-from redolab.workloads.ledger import NOTES, PARTS, LedgerWorkload
+from redolab.workloads.ledger import NOTES, ROWS_EACH, LedgerWorkload
 
 CHECKS = {"xfs": ("xfs_repair", "-n"), "ext4": ("e2fsck", "-fn")}
 """Name → what looks whether one is whole, and changes nothing."""
@@ -68,7 +68,7 @@ class RecordedLoad:
         return cls(
             folder=folder,
             recording=read_recording(folder / RECORDING),
-            ledger=read_ledger(folder / NOTES, PARTS, defines),
+            ledger=read_ledger(folder / NOTES, ROWS_EACH, defines),
             file_system=file_system,
             began=began,
             ended=ended,

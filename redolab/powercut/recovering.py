@@ -144,7 +144,7 @@ def found_in(connection: Connection, data: LedgerTables) -> Found:
         defined, unreadable = _defined(cursor)
     balance = int(row[0]) if row and row[0] is not None else 0
     return Found(
-        parts=parts,
+        rows_found=parts,
         balance=balance,
         balance_at_first=data.accounts * data.balance,
         logged=logged_in(connection),

@@ -25,7 +25,7 @@ from redolab.predict.stuck import chance_for, reservations_about_stuck
 from redolab.predict.trade import Trade, Trades, effect_in_words
 from redolab.predict.usual import UsualAges, UsualRecovery, usual_ages, usual_crashes, usual_recovery, worst_crash
 from redolab.predict.why import Why, why
-from redolab.report.intervals import Ratio
+from redolab.report.intervals import RelativeChange
 from redolab.units import GIB, format_duration, format_size
 
 _NOISE = 0.07
@@ -61,7 +61,7 @@ class SizeLine(msgspec.Struct, frozen=True, kw_only=True):
     """Probability that a recovery exceeds the limit, after the crash that has to be recovered in time."""
     stuck: float
     """Probability that the recovery never ends; a part of `chance`."""
-    lost: Ratio | None = None
+    lost: RelativeChange | None = None
     """Loss of throughput against the largest log measured with this load; None if it was not measured."""
     device_per_commit: float | None = None
     """Bytes that this load wrote to the device for each commit; None if it was not measured."""

@@ -12,7 +12,7 @@ from redolab.predict.advising import Moment, SizeLine, Sizing
 from redolab.predict.log_size import Limits
 from redolab.predict.rules import RuleInput, ServerFacts, published_rules, size_by
 from redolab.predict.size_in_words import held_in_words
-from redolab.report.intervals import Ratio
+from redolab.report.intervals import RelativeChange
 from redolab.report.table import Column, ReportTable, known
 from redolab.units import format_chance, format_duration, format_size
 
@@ -88,4 +88,4 @@ def _random(line: SizeLine) -> str:
 
 
 def _lost(line: SizeLine) -> str:
-    return known(line.lost, Ratio.with_interval)
+    return known(line.lost, RelativeChange.with_interval)

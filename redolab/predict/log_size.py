@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from redolab.report.intervals import Ratio
+from redolab.report.intervals import RelativeChange
 from redolab.units import GIB, MIB
 
 SHOWN = tuple(256 * MIB * 2**step for step in range(9))
@@ -84,7 +84,7 @@ def advise(
     age: Callable[[int], int],
     seconds: Callable[[int], float],
     chance: Callable[[int], float],
-    lost: Callable[[int], Ratio | None],
+    lost: Callable[[int], RelativeChange | None],
 ) -> Advice:
     """Return advice on the `sizes` that a server can have, for a peak of `redo_per_hour` bytes of LSN an hour.
 
@@ -106,12 +106,12 @@ def smallest_holding(sizes: Sequence[int], redo: float, age: Callable[[int], int
     return next((size for size in sizes if age(size) >= redo), None)
 
 
-def is_resolved(lost: Ratio, loss: float) -> bool:
+def is_resolved(lost: RelativeChange, loss: float) -> bool:
     """Return True unless the interval contains both no loss and a loss beyond the limit."""
     return not (lost.low <= 0 and lost.high >= loss)
 
 
-def _loses_less(lost: Ratio | None, loss: float) -> bool:
+def _loses_less(lost: RelativeChange | None, loss: float) -> bool:
     return lost is not None and not math.isnan(lost.high) and lost.high < loss
 
 

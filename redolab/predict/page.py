@@ -121,6 +121,7 @@ def calculator_data(calibration: Calibration) -> Mapping[str, object]:
 
 
 def _server(calibration: Calibration, name: str) -> Mapping[str, object]:
+    """Return the calculator's data of one server, computed from the calibration."""
     server, dialect = calibration.servers[name], server_catalogue().get(name).dialect()
     ends = max(SMALLEST, dialect.smallest_log), min(LARGEST, dialect.largest_log)
     sizes = np.geomspace(*ends, 100).round()

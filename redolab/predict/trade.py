@@ -18,7 +18,7 @@ from redolab.machine import files
 from redolab.predict.calibration import as_json
 from redolab.predict.grouping import by_key
 from redolab.project import PROJECT
-from redolab.report.intervals import Ratio, median_of_known, ratios
+from redolab.report.intervals import RelativeChange, median_of_known, relative_changes
 from redolab.results.comparison_key import ComparisonKey, Field, Override, grouped
 from redolab.results.gains import LoadSeries, blocks_of_equal_seconds, load_series
 from redolab.results.loads import Load, found_in, settings_in_words
@@ -46,12 +46,12 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
     """Effect of one log size against the smallest; bytes, seconds."""
 
     log_size: int
-    throughput: Ratio | None
+    throughput: RelativeChange | None
     """Change of throughput.
 
     None for the smallest log, with too few loads for an interval, or without equal seconds to compare.
     """
-    lost: Ratio | None = None
+    lost: RelativeChange | None = None
     """Loss against the largest log, above 0 for a loss: 0.03 is 3 % less.
 
     None as for `throughput`, and for the largest log.
@@ -112,7 +112,7 @@ class Trade(msgspec.Struct, frozen=True, kw_only=True):
             and redo_per_hour <= self.redo_per_hour
         )
 
-    def lost(self, log_size: int) -> Ratio | None:
+    def lost(self, log_size: int) -> RelativeChange | None:
         """Return the loss of throughput with a log of that size, against the largest; None if not comparable."""
         gain = self.gain(log_size)
         return None if gain is None else gain.lost
@@ -130,8 +130,8 @@ class FlushingEffect(msgspec.Struct, frozen=True, kw_only=True):
     storage: str
     log_size: int
     workload: str
-    throughput: Ratio
-    ready: Ratio | None
+    throughput: RelativeChange
+    ready: RelativeChange | None
     """Change of the time to ready after a crash at the end of the load."""
 
 
@@ -241,11 +241,11 @@ def _least_redo(per_second: Sequence[float | None]) -> float | None:
     return _HOUR * min(known) if known and len(known) == len(per_second) else None
 
 
-def _lost(beside_largest: Ratio | None) -> Ratio | None:
+def _lost(beside_largest: RelativeChange | None) -> RelativeChange | None:
     """Return a change as a loss: above 0 if below the largest log."""
     if beside_largest is None:
         return None
-    return Ratio(-beside_largest.change, -beside_largest.high, -beside_largest.low, beside_largest.blocks)
+    return RelativeChange(-beside_largest.change, -beside_largest.high, -beside_largest.low, beside_largest.blocks)
 
 
 def flushing_of(loads: Sequence[Load]) -> list[FlushingEffect]:
@@ -289,8 +289,8 @@ def _effects(name: str, loads: Sequence[Load]) -> list[FlushingEffect]:
 
 def _against(
     base: _Treatment, name: str, measured: Sequence[tuple[str, Load, float | None]]
-) -> Mapping[_Treatment, Ratio]:
-    return ratios(
+) -> Mapping[_Treatment, RelativeChange]:
+    return relative_changes(
         [
             (block, (load.key.ignoring(Override(name)), _value(name, load)), value)
             for block, load, value in measured
@@ -308,7 +308,7 @@ def _ready(load: Load) -> float | None:
     return median_of_known([each.trial.ready_s for each in load.recoveries])
 
 
-def _with_interval(ratio: Ratio | None) -> Ratio | None:
+def _with_interval(ratio: RelativeChange | None) -> RelativeChange | None:
     """Return the ratio, or None if too few loads give no interval."""
     return None if ratio is None or math.isnan(ratio.low) else ratio
 

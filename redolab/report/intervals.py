@@ -30,7 +30,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Ratio:
+class RelativeChange:
     """Relative difference of a treatment from the baseline: 0.18 is 18 % more.
 
     The interval is 95 %, and NaN if the data do not determine it.
@@ -83,26 +83,29 @@ def batch_means(values: Sequence[float]) -> Estimate:
     return Estimate(mean, mean - reach, mean + reach)
 
 
-def ratios(
+def relative_changes(
     measured: Sequence[tuple[str, T, float]], baseline: T, spread: tuple[float, int] | None = None
-) -> Mapping[T, Ratio]:
-    """Return treatment → ratio to the baseline, from (block, treatment, value above 0); without the baseline.
+) -> Mapping[T, RelativeChange]:
+    """Return each treatment's relative change from the baseline (0.18 is +18 %) with its 95 % interval.
+
+    `measured`: (block, treatment, value above 0); the baseline itself is left out.
 
     A treatment that no chain of blocks connects with the baseline is left out. The model is a randomised block design:
     the logarithm of a value is the sum of an effect of its block and one of its treatment. A block may lack some
     treatments or have one repeatedly. The residuals give the standard deviation of a single measurement, equal for all.
-    `spread` replaces it if more measurements than these determine it (`spread_within`). The interval uses Student's t.
+    `spread`: that deviation and its degrees of freedom, if more measurements than these determine it (`spread_within`).
+    The interval uses Student's t.
     """
     model = _Additive(measured, baseline)
     deviation, freedom = spread or (model.deviation, model.freedom)
     quantile = float(scipy.stats.t.ppf(0.5 + SHARE / 2, freedom)) if freedom else math.nan
-    found: dict[T, Ratio] = {}
+    found: dict[T, RelativeChange] = {}
     for treatment in _comparable(measured, model, baseline):
         change = model.effect(treatment)
         reach = quantile * deviation * model.standard_error(treatment)
         blocks = {block for block, each, _ in measured if each == treatment}
         compared = {block for block, each, _ in measured if block in blocks and each != treatment}
-        found[treatment] = Ratio(
+        found[treatment] = RelativeChange(
             math.expm1(change), math.expm1(change - reach), math.expm1(change + reach), len(compared)
         )
     return found

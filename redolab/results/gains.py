@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import scipy
 
-from redolab.report.intervals import SHARE, Estimate, Ratio, connected, ratios, spread_within
+from redolab.report.intervals import SHARE, Estimate, RelativeChange, connected, relative_changes, spread_within
 from redolab.results.comparison_key import ComparisonKey, Field
 from redolab.results.loads import Load, settings_in_words
 from redolab.results.plateau import Plateau, plateau
@@ -60,12 +60,12 @@ class LoadSeries:
 
     made: Conditions
     cells: Sequence[LoadCell]
-    gains: Mapping[int, Ratio]
+    gains: Mapping[int, RelativeChange]
     """Log size → throughput relative to the smallest log; without an interval if no load was repeated.
 
     Sizes in `apart` are missing.
     """
-    beside_largest: Mapping[int, Ratio]
+    beside_largest: Mapping[int, RelativeChange]
     """Log size → throughput relative to the largest log, as in `gains`."""
     apart: Sequence[int]
     """Log sizes without a load that was measured in the same seconds of its load as one with the smallest log."""
@@ -104,10 +104,12 @@ def _series(loads: Sequence[Load]) -> LoadSeries:
     measured = [(load.block, size, load.figures.rate.mean) for load, size in succeeded]
     smallest = min(by_size)
     deviation, freedom = spread_within(measured)
-    beside = ratios(measured, smallest)
+    beside = relative_changes(measured, smallest)
     equal = blocks_of_equal_seconds([load for load, _ in succeeded])
     in_equal_seconds = [(block, size, rate) for block, (_, size, rate) in zip(equal, measured, strict=True)]
-    gains, beside_largest = (ratios(in_equal_seconds, base, (deviation, freedom)) for base in (smallest, max(by_size)))
+    gains, beside_largest = (
+        relative_changes(in_equal_seconds, base, (deviation, freedom)) for base in (smallest, max(by_size))
+    )
     apart = [size for size in beside if size not in gains]
     blocks = [Counter(load.block for load in own) for own in by_size.values()]
     uneven = any(each != blocks[0] for each in blocks)
@@ -180,13 +182,13 @@ def _pooled(rates: Sequence[Estimate], deviation: float, freedom: int) -> Estima
     return _with_interval(mean, len(rates), statistics.stdev(math.log(rate.mean) for rate in rates), len(rates) - 1)
 
 
-def _as_beside(smallest: Estimate, gain: Ratio) -> Estimate:
+def _as_beside(smallest: Estimate, gain: RelativeChange) -> Estimate:
     """Return a size's throughput as in the blocks of the smallest log, with the interval of their difference."""
     return Estimate(*(smallest.mean * (1 + each) for each in (gain.change, gain.low, gain.high)))
 
 
 def _levels(
-    cells: Sequence[LoadCell], gains: Mapping[int, Ratio], deviation: float, freedom: int
+    cells: Sequence[LoadCell], gains: Mapping[int, RelativeChange], deviation: float, freedom: int
 ) -> dict[int, Estimate]:
     """Return log size → throughput relative to the smallest log, without block effects.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from redolab.report.intervals import Estimate, Ratio, median_of_known
+from redolab.report.intervals import Estimate, RelativeChange, median_of_known
 from redolab.report.labels import server_label
 from redolab.report.quantities import Quantity
 from redolab.results.comparison_key import Field
@@ -46,7 +46,7 @@ class LogSize:
     log_size: int
     rate: Estimate
     """Throughput of all loads, in `unit`."""
-    gain: Ratio | None
+    gain: RelativeChange | None
     """Throughput relative to the smallest log; None for that log, and if equal seconds of the loads do not compare."""
     n: int
     """Number of loads."""

@@ -10,7 +10,7 @@ import msgspec
 import redolab
 from redolab.crash.records.recovery import DISTURBED, DISTURBED_SHARE
 from redolab.project import PROJECT
-from redolab.report.intervals import p_values, ratios
+from redolab.report.intervals import p_values, relative_changes
 from redolab.report.labels import server_label
 from redolab.results.bound import bound_by
 from redolab.results.committed import HOSTS
@@ -106,7 +106,7 @@ def beside_baseline(
     rows = []
     for key, of_key in trials.group_by(*by, maintain_order=True):
         values = list(of_key.select("block", treatment, value).iter_rows())
-        changes, probabilities = ratios(values, baseline), p_values(values, baseline)
+        changes, probabilities = relative_changes(values, baseline), p_values(values, baseline)
         rows += [
             {
                 **dict(zip(by, key, strict=True)),

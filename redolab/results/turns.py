@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 
 from redolab.machine.facts import Disturbance
-from redolab.report.intervals import Ratio, ratios
+from redolab.report.intervals import RelativeChange, relative_changes
 from redolab.report.quantities import Quantity, quantity
 from redolab.runs.schema import Trial
 from redolab.runs.store import Run
@@ -116,7 +116,7 @@ class ResizedLoad:
         return min(sizes), max(sizes)
 
     @property
-    def gain(self) -> Ratio:
+    def gain(self) -> RelativeChange:
         """Relative difference in throughput with the larger log. A block counts once: turns of a load are similar."""
         small, large = self.sizes
         measured = [
@@ -124,7 +124,7 @@ class ResizedLoad:
             for number, block in enumerate(self.blocks)
             for size in (small, large)
         ]
-        return ratios(measured, small)[large]
+        return relative_changes(measured, small)[large]
 
     def resizes(self, *, grows: bool) -> list[Resize]:
         """Return the changes to the larger log, or back."""

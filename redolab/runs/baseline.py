@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from redolab.report.contents import Plot
-from redolab.report.intervals import Ratio, ratios
+from redolab.report.intervals import RelativeChange, relative_changes
 from redolab.report.numbers import signed
 from redolab.report.table import Column
 from redolab.runs.default_report import Configuration
@@ -31,7 +31,9 @@ def compared_with_baseline(
         values = [(result.block, _treatment(each, baseline), getattr(result.trial, name)) for result in each.results]
         cells.setdefault(_others(each, baseline), []).extend(values)
     none = ", ".join(filter(None, baseline.values()))
-    changes: dict[tuple[str, ...], Mapping[str, Ratio]] = {cell: ratios(values, none) for cell, values in cells.items()}
+    changes: dict[tuple[str, ...], Mapping[str, RelativeChange]] = {
+        cell: relative_changes(values, none) for cell, values in cells.items()
+    }
     return [replace(each, change=changes[_others(each, baseline)].get(_treatment(each, baseline))) for each in measured]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from redolab.errors import LabError
 from redolab.report.contents import Plot, Report
-from redolab.report.intervals import Ratio
+from redolab.report.intervals import RelativeChange
 from redolab.report.labels import server_label
 from redolab.report.numbers import NONE, interval_of_median, median_with_interval, noun, number, span
 from redolab.report.quantities import Quantity, quantities_of
@@ -33,7 +33,7 @@ class Configuration:
     factors: Mapping[str, str]
     """Heading → value, for the factors that distinguish configurations."""
     results: Sequence[Result[Any, Any, Any]]
-    change: Ratio | None = None
+    change: RelativeChange | None = None
     """Difference from its baseline, as `redolab.runs.baseline` finds it."""
 
     @property

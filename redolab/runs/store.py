@@ -216,8 +216,9 @@ class Run:
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
         return [line for line in lines if line.endswith(b"\n")]
 
-    def _write(self, name: str, content: msgspec.Struct) -> None:
-        files.write_whole(self.folder / name, msgspec.json.format(msgspec.json.encode(content)))
+    def _write(self, name: str, record: msgspec.Struct) -> None:
+        """Write a record as formatted JSON into the run's folder."""
+        files.write_whole(self.folder / name, msgspec.json.format(msgspec.json.encode(record)))
 
     def _read(self, name: str, kind: Any) -> Any:
         """Return a file's content. Raises `LabError` if it cannot be read, or has an unknown format."""

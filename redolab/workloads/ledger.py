@@ -24,7 +24,7 @@ from redolab.workloads.sysbench import SCRIPTS, moment_of, sysbench_command
 ENTRIES, ACCOUNTS, DEFINED = "ledger_entries", "ledger_accounts", "ledger_defined"
 INSERTED = re.compile(rf"INSERT INTO {ENTRIES} VALUES \((\d+), (\d+), 1,")
 """Client and number of a transaction, in the statement that inserts its rows."""
-PARTS = 3
+ROWS_EACH = 3
 """Rows that each transaction inserts."""
 NOTES = "notes"
 """Folder of the notes, beside the file of the clients' output."""
@@ -83,7 +83,7 @@ class LedgerWorkload(Workload, frozen=True, kw_only=True, tag="ledger"):
             _SCRIPT,
             # One more: the reader; and who defines tables.
             clients.connections + 1 + (self.defines is not Defines.NOTHING),
-            *(f"--notes={notes}", f"--parts={PARTS}", f"--accounts={data.accounts}"),
+            *(f"--notes={notes}", f"--parts={ROWS_EACH}", f"--accounts={data.accounts}"),
             f"--defines={self.defines}",
             f"--xa={'on' if self.xa else 'off'}",
             f"--between={';'.join(self.between)}",
@@ -94,7 +94,7 @@ class LedgerWorkload(Workload, frozen=True, kw_only=True, tag="ledger"):
     @override
     def verify(self, connection: Connection, data: LedgerTables, turn: int, follow: Follow) -> list[TableCheck]:
         """Check that transactions are whole, the sum of all accounts is unchanged, and the pages are in order."""
-        torn = f"SELECT COUNT(*) FROM (SELECT 1 FROM {DATABASE}.{ENTRIES} GROUP BY client, number HAVING COUNT(*) <> {PARTS}) torn"
+        torn = f"SELECT COUNT(*) FROM (SELECT 1 FROM {DATABASE}.{ENTRIES} GROUP BY client, number HAVING COUNT(*) <> {ROWS_EACH}) torn"
         with connection.cursor() as cursor:
             return [
                 check_value(cursor, "transactions that are there in part", torn, 0),

@@ -45,7 +45,7 @@ LEDGER = Ledger(
         transaction(2, 3, 1.5, 1.6),
     ],
     [Seen(1, 2, int(1.35 * _SECOND))],
-    parts=3,
+    rows_each=3,
 )
 CUT = int(1.45 * _SECOND)
 
@@ -57,7 +57,7 @@ def verdict(*there: tuple[int, int], balance: int = 0, torn: tuple[int, int] | N
 
 def test_a_prepared_transaction_must_be_there_or_prepared() -> None:
     prepared = Transaction(client=1, number=1, sent=10, prepared=20)
-    ledger = Ledger([prepared, Transaction(client=2, number=1, sent=10, prepared=40)], [], parts=3)
+    ledger = Ledger([prepared, Transaction(client=2, number=1, sent=10, prepared=40)], [], rows_each=3)
     assert judged(ledger, 30, Found({}, 0, 0)).prepared_lost == 1
     assert judged(ledger, 30, Found({}, 0, 0, prepared=frozenset([(1, 1)]))).prepared_lost == 0
     assert judged(ledger, 30, Found({(1, 1): 3}, 0, 0)).prepared_lost == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from redolab.predict.log_size import Advice, Basis, Limits, advise, is_resolved, possible_sizes
-from redolab.report.intervals import Ratio
+from redolab.report.intervals import RelativeChange
 from redolab.units import GIB, MIB
 
 
@@ -18,7 +18,7 @@ def advice(
     rto: float,
     *,
     largest: int = 512 * GIB,
-    lost: Mapping[int, Ratio | None] | None = None,
+    lost: Mapping[int, RelativeChange | None] | None = None,
     chance: float = 0.05,
 ) -> Advice:
     """Recoveries are too long in a share of crashes that is 5 % where they take 10/12 of the time, and grows from there."""
@@ -33,8 +33,8 @@ def advice(
     )
 
 
-def loss(change: float, low: float, high: float) -> Ratio:
-    return Ratio(change, low, high, 3)
+def loss(change: float, low: float, high: float) -> RelativeChange:
+    return RelativeChange(change, low, high, 3)
 
 
 def test_the_answer_holds_an_hour_and_recovers_in_time() -> None:

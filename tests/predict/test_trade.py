@@ -29,7 +29,7 @@ from redolab.predict.trade import (
     trades_of,
     write_trades,
 )
-from redolab.report.intervals import Ratio
+from redolab.report.intervals import RelativeChange
 from redolab.results.load_figures import load_figures
 from redolab.results.loads import Load
 from redolab.runs.pages import measured_runs
@@ -51,20 +51,20 @@ TRADE = Trade(
         Gain(
             log_size=256 * MIB,
             throughput=None,
-            lost=Ratio(0.16, 0.14, 0.18, blocks=3),
+            lost=RelativeChange(0.16, 0.14, 0.18, blocks=3),
             device_per_commit=64.0 * KIB,
             loads=3,
             ready_s=1.0,
         ),
         Gain(
             log_size=GIB,
-            throughput=Ratio(0.18, 0.16, 0.2, blocks=3),
-            lost=Ratio(0.01, -0.01, 0.02, blocks=3),
+            throughput=RelativeChange(0.18, 0.16, 0.2, blocks=3),
+            lost=RelativeChange(0.01, -0.01, 0.02, blocks=3),
             device_per_commit=40.0 * KIB,
             loads=3,
             ready_s=6.0,
         ),
-        Gain(log_size=4 * GIB, throughput=Ratio(0.19, 0.17, 0.21, blocks=3), loads=3, ready_s=31.0),
+        Gain(log_size=4 * GIB, throughput=RelativeChange(0.19, 0.17, 0.21, blocks=3), loads=3, ready_s=31.0),
     ),
     furthest=0.19,
     nothing_beyond=GIB,
@@ -76,8 +76,8 @@ EFFECT = FlushingEffect(
     storage="local",
     log_size=512 * MIB,
     workload="tpcc",
-    throughput=Ratio(-0.04, -0.06, -0.02, blocks=3),
-    ready=Ratio(-0.3, -0.35, -0.25, blocks=3),
+    throughput=RelativeChange(-0.04, -0.06, -0.02, blocks=3),
+    ready=RelativeChange(-0.3, -0.35, -0.25, blocks=3),
 )
 TRADES = Trades(servers={"mariadb-10.11": (TRADE,)}, flushing={"mysql-9": (EFFECT,)})
 
@@ -107,7 +107,7 @@ def test_the_smallest_that_loses_little_under_such_a_load_is_set() -> None:
 
 
 def test_a_loss_that_may_be_none_or_too_much_decides_nothing() -> None:
-    unsure = Ratio(0.01, -0.05, 0.1, blocks=3)
+    unsure = RelativeChange(0.01, -0.05, 0.1, blocks=3)
     assert of_trade(with_gains(lost=unsure)).basis is Basis.HOUR
     assert of_trade(with_gains(throughput=None, lost=None)).basis is Basis.HOUR
 
@@ -144,8 +144,10 @@ def test_flushing_is_among_what_could_change_where_it_was_measured() -> None:
     assert "flushing" not in kinds_of_change(answer(model("mysql-9", "gp3-3000"), 7.15 * GIB, 5))
 
 
-@pytest.mark.parametrize("ready", [None, Ratio(0.01, -0.05, 0.07, blocks=3), Ratio(0.3, 0.25, 0.35, blocks=3)])
-def test_a_change_that_does_not_shorten_recovery_is_not_among_what_could_help(ready: Ratio | None) -> None:
+@pytest.mark.parametrize(
+    "ready", [None, RelativeChange(0.01, -0.05, 0.07, blocks=3), RelativeChange(0.3, 0.25, 0.35, blocks=3)]
+)
+def test_a_change_that_does_not_shorten_recovery_is_not_among_what_could_help(ready: RelativeChange | None) -> None:
     effect = msgspec.structs.replace(EFFECT, ready=ready)
     assert Trades(flushing={"mysql-9": (effect,)}).helping("mysql-9", "local") == []
 

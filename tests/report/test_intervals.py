@@ -9,12 +9,12 @@ import pytest
 
 from redolab.report.intervals import (
     Estimate,
-    Ratio,
+    RelativeChange,
     batch_means,
     holm,
     median_interval,
     p_values,
-    ratios,
+    relative_changes,
 )
 from redolab.results.plateau import plateau
 from redolab.units import GIB, MIB
@@ -45,7 +45,7 @@ def test_blocks_that_differ_as_a_whole_do_not_hide_an_effect() -> None:
         for block, speed, wobble in (("a", 100, 0.001), ("b", 200, -0.001), ("c", 50, 0.0))
         for treatment, wobble in (("base", wobble), ("more", -wobble), ("same", wobble))
     ]
-    found = ratios(measured, "base")
+    found = relative_changes(measured, "base")
     assert found["more"].change == pytest.approx(0.1, abs=0.002)
     assert found["more"].excludes_zero
     assert found["more"].low < 0.1 < found["more"].high
@@ -61,7 +61,7 @@ def test_the_chance_of_an_effect_agrees_with_its_interval() -> None:
             for block, wobbles in (("a", (0.004, -0.003)), ("b", (-0.006, 0.004)), ("c", (0.002, 0.003)))
             for treatment, wobble in zip(("base", "more"), wobbles, strict=True)
         ]
-        assert (p_values(measured, "base")["more"] < 0.05) == ratios(measured, "base")["more"].excludes_zero
+        assert (p_values(measured, "base")["more"] < 0.05) == relative_changes(measured, "base")["more"].excludes_zero
     assert math.isnan(p_values([("a", "base", 100.0), ("a", "more", 120.0)], "base")["more"])
 
 
@@ -82,7 +82,7 @@ def test_of_families_without_an_effect_one_in_twenty_at_most_shows_one() -> None
 
 
 def test_without_a_second_block_there_is_no_interval() -> None:
-    found = ratios([("a", "base", 100.0), ("a", "more", 120.0)], "base")
+    found = relative_changes([("a", "base", 100.0), ("a", "more", 120.0)], "base")
     assert found["more"].change == pytest.approx(0.2)
     assert math.isnan(found["more"].low)
     assert not found["more"].excludes_zero
@@ -93,9 +93,9 @@ def exactly(mean: float, half: float = 1.0) -> Estimate:
 
 
 def test_an_effect_is_told_with_its_interval_or_how_small_it_must_be() -> None:
-    assert Ratio(0.18, 0.12, 0.25, 3).in_words() == "+18 % (+12 to +25)"
-    assert Ratio(0.01, -0.03, 0.05, 3).in_words() == "no measurable effect (±5 %)"
-    assert Ratio(0.2, math.nan, math.nan, 1).in_words() == "+20 %"
+    assert RelativeChange(0.18, 0.12, 0.25, 3).in_words() == "+18 % (+12 to +25)"
+    assert RelativeChange(0.01, -0.03, 0.05, 3).in_words() == "no measurable effect (±5 %)"
+    assert RelativeChange(0.2, math.nan, math.nan, 1).in_words() == "+20 %"
 
 
 def test_the_plateau_is_the_smallest_size_that_is_as_good_as_the_best() -> None:

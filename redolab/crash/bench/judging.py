@@ -41,14 +41,16 @@ def judgeable(run: Run) -> list[int]:
 
 
 def next_turn(run: Run, image: str) -> int:
-    """Return the number of an image's next check; unknown results do not count."""
+    """Return which check of this image comes next, 1 for the first; checks without a ruling do not count."""
     return 1 + sum(
         each.verdict.image == image and each.verdict.ruling is not Ruling.UNKNOWN for each in run.verdicts(Judgement)
     )
 
 
 def judge_positions(lab: Lab, run: Run, plan: CrashPlan, positions: Sequence[int], jobs: int = JOBS) -> list[str]:
-    """Recover the images of these steps again, and add a check result for each. Return the names of missing images.
+    """Recover the images of these steps again, `jobs` at a time, and add a check result for each.
+
+    Return the names of missing images.
 
     Raises `LabError`.
     """

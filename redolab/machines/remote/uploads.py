@@ -41,7 +41,7 @@ def lab_paths(folder: Path) -> Sequence[str]:
     return [str(path) for path in (PROJECT.root / _PROJECT, *parts, folder / PROJECT.commit_file.name)]
 
 
-def own_paths() -> Sequence[str]:
+def user_paths() -> Sequence[str]:
     """Return the paths of the user's own servers, storage profiles and experiments."""
     own = (PROJECT.own_servers, PROJECT.own_storage, PROJECT.own_experiments)
     return [str(path) for path in own if path is not None and path.exists()]

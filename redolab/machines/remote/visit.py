@@ -18,7 +18,7 @@ from redolab.machine.lock import locked
 from redolab.machines.remote.address import MachineAddress, known_machines, note_machine
 from redolab.machines.remote.machine import LAB_FOLDER, OtherMachine, RemoteJob, asker, reached
 from redolab.machines.remote.ssh import ConnectionLost
-from redolab.machines.remote.uploads import lab_paths, own_paths, packed_packages
+from redolab.machines.remote.uploads import lab_paths, packed_packages, user_paths
 from redolab.machines.virtual.vagrant import Guest
 from redolab.progress import Progress
 from redolab.project import PROJECT
@@ -138,7 +138,7 @@ def _bring_all(machine: OtherMachine, servers: Sequence[str], progress: Progress
         machine.bring([f"{packages}/"], "packages", "the lab's packages", progress)
         machine.bring(lab_paths(folder), "lab", "the lab", progress, "build", "tests", "*.local.*")
     machine.remove("own")
-    if own := own_paths():
+    if own := user_paths():
         machine.bring(own, "own", "your servers, storage profiles and experiments", progress)
     # A machine of another architecture fetches its servers itself.
     for name in servers if machine.facts.processor == platform.machine() else ():

@@ -122,19 +122,20 @@ def _grouping(select: exp.Select) -> Grouping:
     if select.args.get("group"):
         return Grouping.GROUPS
     having, order = select.args.get("having"), select.args.get("order")
-    if any(_aggregates(each) for each in (*select.expressions, having, order) if each is not None):
+    if any(_has_aggregate(each) for each in (*select.expressions, having, order) if each is not None):
         return Grouping.ONE_ROW
     return Grouping.GROUPS if select.args.get("distinct") else Grouping.NONE
 
 
-def _aggregates(expression: exp.Expr) -> bool:
+def _has_aggregate(expression: exp.Expr) -> bool:
     return any(
-        _is_aggregate(node) and not isinstance(node.parent, exp.Window)
+        _is_aggregate_function(node) and not isinstance(node.parent, exp.Window)
         for node in expression.walk(prune=lambda each: isinstance(each, exp.Select))
     )
 
 
-def _is_aggregate(node: exp.Expr) -> bool:
+def _is_aggregate_function(node: exp.Expr) -> bool:
+    """Return True if the node itself is an aggregate function."""
     if isinstance(node, exp.Anonymous):
         return node.name.upper() in _ANONYMOUS_AGGREGATES
     # MySQL's ANY_VALUE() only silences ONLY_FULL_GROUP_BY.
@@ -148,7 +149,9 @@ def _needs_all_groups(select: exp.Select) -> bool:
         return True
     if order is None:
         return False
-    aggregated = {each.alias for each in select.expressions if isinstance(each, exp.Alias) and _aggregates(each)}
-    numbers = {str(n) for n, each in enumerate(select.expressions, 1) if _aggregates(each)}
+    aggregated = {each.alias for each in select.expressions if isinstance(each, exp.Alias) and _has_aggregate(each)}
+    numbers = {str(n) for n, each in enumerate(select.expressions, 1) if _has_aggregate(each)}
     first = order.expressions[0].this
-    return _aggregates(first) or (isinstance(first, exp.Column) and first.name in aggregated) or first.name in numbers
+    return (
+        _has_aggregate(first) or (isinstance(first, exp.Column) and first.name in aggregated) or first.name in numbers
+    )

@@ -101,12 +101,13 @@ def _query_class(
     )
 
 
-def _amount(row: dict[str, Any], name: str, unit: int = 1) -> Amount | None:
-    count = row[f"{name}_count"]
+def _amount(row: dict[str, Any], measure: str, unit: int = 1) -> Amount | None:
+    """Return total, maximum and mean of one measure of a class; None if no record had it."""
+    count = row[f"{measure}_count"]
     if not count:
         return None
-    total = row[f"{name}_sum"]
-    return Amount(total=total / unit, max=row[f"{name}_max"] / unit, mean=total / unit / count)
+    total = row[f"{measure}_sum"]
+    return Amount(total=total / unit, max=row[f"{measure}_max"] / unit, mean=total / unit / count)
 
 
 def _order(moment: datetime) -> datetime:

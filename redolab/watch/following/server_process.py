@@ -41,18 +41,18 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     """Seconds of the monotonic clock. Runs made before 2026-11-28 have seconds since the epoch."""
     sequential: int | None
-    """Bytes that its busiest reader has read by system calls: the thread that reads redo, while it is read."""
+    """Bytes read by system calls in the thread that has read most: while redo is read, the thread that reads it."""
     mapped: int | None
     """Bytes of redo log in its memory, of a server that maps the file instead of reading it."""
     called: int | None
-    """Bytes that all of it has read by system calls."""
+    """Bytes that all its threads together have read by system calls."""
     read: int | None
     """Bytes that came from disks."""
     written: int | None
     """Bytes that went to disks, its log among them."""
     cpu_seconds: float
     listens: bool
-    """True if the server takes connections at its socket, so its recovery is over. Galera opens TCP before that."""
+    """True if the server listens at its unix socket: its recovery is over. TCP does not count, as Galera opens it earlier."""
 
 
 class ShownProcess(Protocol):

@@ -39,7 +39,7 @@ class FleetQuestion:
     storage: str
     workload: str | None = None
     moment: Moment = Moment.ANY
-    rules: Sequence[Rule] = ()
+    server_rules: Sequence[Rule] = ()
     from_os_log_written: bool = False
 
 
@@ -106,7 +106,7 @@ def fleet_rows(
 
 
 def _row(server: MonitoredServer, question: FleetQuestion, span: Span, trades: Trades | None) -> FleetRow:
-    rule = rule_for(server.labels, question.rules)
+    rule = rule_for(server.labels, question.server_rules)
     limits = question.limits if rule.rto is None else replace(question.limits, rto=parse_duration(rule.rto))
     unknown = FleetRow(
         server=server.name,
@@ -144,15 +144,15 @@ def _row(server: MonitoredServer, question: FleetQuestion, span: Span, trades: T
     except InvalidInput as error:
         return msgspec.structs.replace(unknown, reason=error.problem)
     thinned = replace(demand, ages=demand.ages[_AGES])
-    return _answered(unknown, demand, Sizing(model, thinned, limits, trades, question.moment))
+    return _with_prediction(unknown, demand, Sizing(model, thinned, limits, trades, question.moment))
 
 
 _model = lru_cache(maxsize=None)(model_for)
 """The same model for all servers of one version with one pool."""
 
 
-def _answered(row: FleetRow, demand: Demand, sizing: Sizing) -> FleetRow:
-    """Return the row with the model's prediction."""
+def _with_prediction(row: FleetRow, demand: Demand, sizing: Sizing) -> FleetRow:
+    """Return the server's row, completed with its predicted recovery times and the log size to set."""
     now, then, moment = sizing.line(row.log_size), sizing.line(sizing.advice.size), sizing.moment
     row = msgspec.structs.replace(
         row,
