@@ -370,7 +370,7 @@ class Rotation(StorageExperiment[Server, Rotating, Conditions, "ServerOnDisk", R
                 f"SECONDS={round(took + 3 * _LEAD)} or more",
             )
         stage.say("reading the logs")
-        started.wait_gone()
+        started.wait_clients_gone()
         old = [] if rotation.old is None else [(rotation.old, grown)]
         content = read_logs([*old, (rotation.log, 0)])
         removed_until = rotation.opened_at if step.method is Method.RM_FLUSH else 0
@@ -405,7 +405,7 @@ class Rotation(StorageExperiment[Server, Rotating, Conditions, "ServerOnDisk", R
         """Keep the log of some seconds of the load, as a sample from which logs are grown."""
         with self._load(made, None, _SAMPLED) as load:
             load.wait_end()
-        made.started.wait_gone()
+        made.started.wait_clients_gone()
         sample = _log(made).read_bytes()
         if not sample.endswith(b"\n"):
             raise WorkloadFailed(

@@ -138,12 +138,12 @@ class LogUnderTest:
 
     def warmed(self) -> None:
         """Begin the measured log. The clients of the warm-up must have ended."""
-        self.server.wait_gone()
+        self.server.wait_clients_gone()
         self._execute(STATEMENTS[self.arm].anew, "measured")
 
     def counted(self) -> LogCounts:
         """Count the log since `warmed`; the clients must have ended. Raises `LabError`."""
-        self.server.wait_gone()
+        self.server.wait_clients_gone()
         if self.arm.is_plugin:
             self.server.execute(f"SET GLOBAL {_PLUGIN}_reopen = 1")
             return self.in_file(self.server.value(_DROPPED))

@@ -89,6 +89,8 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
     """Criterion by which it was chosen among sizes that recover in time."""
     expected: SizeLine | None
     """Row of the answer."""
+    dirty_pages: int | None
+    """Dirty pages that are assumed at the worst crash with the answer."""
     why: Why | None
     """Terms of the recovery of the worst crash with the answer."""
     rule: SizeLine | None
@@ -147,6 +149,7 @@ def sized(
         size=size,
         basis=advice.basis,
         expected=sizing.line(size),
+        dirty_pages=round(model.crash_at(model.worst_age(size)).dirty_pages) if size else None,
         why=why(model, size) if size else None,
         rule=sizing.line(advice.smallest_for_hour),
         smallest=sizing.row(advice.smallest),

@@ -140,6 +140,7 @@ class Trades(msgspec.Struct, frozen=True, kw_only=True):
 
     format: int = TRADE_FORMAT
     servers: Mapping[str, tuple[Trade, ...]] = {}
+    """Name of a server in the catalogue → its trades, one for each series of loads."""
     flushing: Mapping[str, tuple[FlushingEffect, ...]] = {}
 
     def of(self, server: str, storage: str, workload: str, pool: int, redo_per_hour: float) -> Trade | None:

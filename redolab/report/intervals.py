@@ -114,7 +114,7 @@ def relative_changes(
 def p_values(measured: Sequence[tuple[str, T, float]], baseline: T) -> Mapping[T, float]:
     """Return treatment → two-sided p-value of its difference from the baseline.
 
-    By the same design as `ratios`; NaN if nothing was measured twice.
+    By the same design as `relative_changes`; NaN if nothing was measured twice.
     """
     model = _Additive(measured, baseline)
     return {treatment: model.p_value(treatment) for treatment in _comparable(measured, model, baseline)}

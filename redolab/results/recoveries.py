@@ -18,7 +18,7 @@ WARM = "warm"
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """A recovery, and the state of the server after it."""
+    """A trial of a recovery, joined with the return of its clients, its checks and its crash image."""
 
     record: TrialRecord[RecoveryTrial]
     warm: WarmTime | None = None

@@ -183,7 +183,7 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
     @contextmanager
     @override
     def group(self, group: PlannedCrash, at: GroupContext) -> Iterator[str]:
-        """Yield the name of a crash image, copies of which can be recovered meanwhile."""
+        """Check a group's crash image, which `find` or `make` has provided, and yield its name; remove copies afterwards."""
         if not self._loads.use(at.group, at.product):
             self._take(at.product, at.run)
         yield at.product

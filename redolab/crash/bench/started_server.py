@@ -63,8 +63,8 @@ class StartedServer:
             cursor.execute(statement)
             return {str(name).lower(): str(value) for name, value in cursor.fetchall()}
 
-    def wait_gone(self) -> None:
-        """Wait until no client is connected: a statement is logged after it was answered. Raises `LabError`."""
+    def wait_clients_gone(self) -> None:
+        """Wait until no connection uses the lab's schema: a statement is logged after it was answered. Raises `LabError`."""
         deadline = time.monotonic() + _TO_GO
         while True:
             with self.connection.cursor() as cursor:

@@ -188,7 +188,7 @@ class _Printer:
         self._caution: str | None = None
 
     def show(self, followed: Followed, wall: float) -> None:
-        """Print a state if it is due; `wall`: its wall time."""
+        """Print a state if phase or advice changed, or enough time has passed; `wall`: its wall time."""
         shown = followed.state, followed.phase, followed.advised.advice
         if shown == self._shown and followed.at - self._shown_at < self._every:
             return

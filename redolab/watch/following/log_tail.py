@@ -54,7 +54,7 @@ class LogTail:
         self._rest = b""
 
     def new_records(self, now: Instant) -> list[LoggedRecord]:
-        """Return the records since the last call."""
+        """Return the records since the last call; from a pipe none until its backlog has come, then all of it."""
         # Servers that were killed can leave NUL bytes.
         *lines, self._rest = (self._rest + self._source.read()).replace(b"\0", b"\n").split(b"\n")
         if self.has_ended and self._rest:
