@@ -28,7 +28,7 @@ said=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$said"' EXIT
 
 "$pytest" -o cache_dir=$caches/no-server -m "$each and not alone and not server" --ignore=$set_up \
-    --tx "popen//id=no-server//$python" --dist loadfile >"$said/no-server" 2>&1 &
+    --tx "popen//id=no-server-1//$python" --tx "popen//id=no-server-2//$python" --dist loadfile >"$said/no-server" 2>&1 &
 beside=($!)
 "$pytest" -m "$each" $set_up || exit
 
