@@ -36,7 +36,7 @@ help:
 	@echo "make test-fast                    those that start no server, in under two minutes"
 	@echo "make test-thorough                the others: all ten servers, and every stage at which something may end"
 	@echo "make test-vm                      the tests of the virtual machine, in ten minutes to an hour without KVM"
-	@echo "make lint                         ruff, mypy, the layers of the imports, the first words of docstrings"
+	@echo "make lint                         ruff, mypy, the layers of the imports, docstrings and names"
 	@echo "make format                       let ruff format the code"
 	@echo "make clean [YES=1]                remove servers, datasets, crash images and .venv; results stay; it asks"
 
@@ -94,7 +94,7 @@ lint: $(VENV)/notebooks-installed $(VENV)/cluster-installed $(VENV)/site-install
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports
-	@$(VENV)/bin/python tests/docstrings.py
+	@$(VENV)/bin/python tests/plain_words.py
 
 format: setup
 	@$(VENV)/bin/ruff format .

@@ -86,9 +86,9 @@ class Calibrate(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
     def report(cls, run: Run) -> Report:
         """Return the calibration as a file, its predictions here, and its errors."""
         from redolab.predict.calibration import as_json, shipped_calibration
-        from redolab.predict.errors import error_rows, errors_table
         from redolab.predict.fitting import fit_runs, learned_from
         from redolab.predict.own_machine import on_own_machine
+        from redolab.predict.prediction_errors import error_rows, errors_table
         from redolab.predict.rates import rates_tables
 
         found = fit_runs([run])

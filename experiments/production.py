@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from redolab.crash.wanted import WantedCrash
     from redolab.lab import Lab
     from redolab.predict.calibration import Calibration
-    from redolab.predict.judging import JudgedRecovery, JudgedStratum
+    from redolab.predict.judged_predictions import JudgedRecovery, JudgedStratum
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +122,7 @@ class Production(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
     @classmethod
     @override
     def report(cls, run: Run) -> Report:
-        from redolab.predict.judging import strata
+        from redolab.predict.judged_predictions import strata
         from redolab.predict.judging_tables import judged_report, planned_table, strata_table
 
         def tables(judged: Sequence[JudgedRecovery], calibration: Calibration) -> Sequence[ReportTable]:

@@ -9,7 +9,7 @@ import msgspec
 import polars as pl
 
 from redolab.powercut.ledger import LedgerVerdict
-from redolab.powercut.rows import CELL, by_cell, lost_writes, power_cuts, read_by_replicas, sigkills
+from redolab.powercut.state_rows import CELL, by_cell, lost_writes, power_cuts, read_by_replicas, sigkills
 from redolab.report.contents import Plot, Report
 from redolab.report.numbers import number
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redolab.disks.profiles import PROTECTED, VOLATILE, Cache
-from redolab.powercut.window import Window
+from redolab.powercut.window import CutWindow
 from redolab.servers.dialects import Setting
 from redolab.workloads.data import Defines
 
@@ -32,7 +32,7 @@ class Variation:
     """True if a replica reads the binary log, which has to be on."""
     xa: bool = False
     """True if the clients prepare their transactions (XA)."""
-    window: Window = Window.LOAD
+    window: CutWindow = CutWindow.LOAD
     """Part of the recording in which the cuts lie."""
     must_lose: bool = False
     """True for a control: a search that finds nothing here would find nothing anywhere."""
@@ -50,10 +50,10 @@ _FLUSHING = (
 """Settings with which pages are written all the time. Only a page that is being written can be torn."""
 
 _WINDOWS = {
-    Window.SHUTDOWN: "the cuts fall into a clean shutdown after the load",
-    Window.START: "the cuts fall into an ordinary start after a clean shutdown",
-    Window.RECOVERY: "the cuts fall into a recovery from SIGKILL: a second crash",
-    Window.FIRST_START: "the cuts fall into the first start of an initialised data directory",
+    CutWindow.SHUTDOWN: "the cuts fall into a clean shutdown after the load",
+    CutWindow.START: "the cuts fall into an ordinary start after a clean shutdown",
+    CutWindow.RECOVERY: "the cuts fall into a recovery from SIGKILL: a second crash",
+    CutWindow.FIRST_START: "the cuts fall into the first start of an initialised data directory",
 }
 
 VARIATIONS = {

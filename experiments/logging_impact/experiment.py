@@ -229,7 +229,7 @@ class LoggingImpact(Experiment[Server, Logging, Conditions, LoadedServer, Loggin
         from redolab.crash.bench.started_server import server_folder, server_on_dataset
         from redolab.crash.dataset import make_tables
         from redolab.servers.dialects import InstanceRequest, Purpose, Setting
-        from redolab.slowlog.plugin.building import install_plugins
+        from redolab.slowlog.plugin.plugin_build import install_plugins
 
         server = self.lab.server(group.server)
         tables = make_tables(self.lab, server, _tpcc(), self.conditions.tables)

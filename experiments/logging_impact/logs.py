@@ -48,7 +48,7 @@ class Plugin(StrEnum):
     def library(self, lab: Lab, server: InstalledServer) -> Path:
         """Return the library for a server; fetch or build it if it is missing. Raises `LabError`."""
         from redolab.servers.packaged import server_audit_plugin
-        from redolab.slowlog.plugin.building import built_slow_log_plugin
+        from redolab.slowlog.plugin.plugin_build import built_slow_log_plugin
 
         return (server_audit_plugin if self is Plugin.SERVER_AUDIT else built_slow_log_plugin)(lab, server)
 

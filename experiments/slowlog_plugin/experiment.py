@@ -187,7 +187,7 @@ class SlowlogPlugin(Experiment[Server, SelectWindow, Conditions, "StartedServer"
     @override
     def check(self, positions: Sequence[int]) -> None:
         from redolab.machine import processes
-        from redolab.slowlog.plugin.building import built_slow_log_plugin
+        from redolab.slowlog.plugin.plugin_build import built_slow_log_plugin
 
         steps = [self.plan.steps[position] for position in positions]
         if any(each.step.log_on is LogPlace.TMPFS for each in steps) and not processes.is_root():
@@ -213,7 +213,7 @@ class SlowlogPlugin(Experiment[Server, SelectWindow, Conditions, "StartedServer"
     def group(self, group: Server, at: GroupContext) -> Iterator[StartedServer]:
         from redolab.crash.bench.started_server import server_folder, started_server
         from redolab.servers.dialects import InstanceRequest, Purpose, Setting
-        from redolab.slowlog.plugin.building import built_slow_log_plugin, install_plugins
+        from redolab.slowlog.plugin.plugin_build import built_slow_log_plugin, install_plugins
         from redolab.workloads.data import DATABASE
 
         server, name = self.lab.server(group.server), f"{group.server}-slowlog-plugin"

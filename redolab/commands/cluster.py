@@ -56,7 +56,7 @@ def worker(address: str, name: str | None) -> None:
 @click.argument("folder", type=click.Path(path_type=Path))
 def do_job(folder: Path) -> None:
     """Do the job in a folder, for a cluster's worker."""
-    from redolab.machines.cluster.work import do_job_in
+    from redolab.machines.cluster.worker import do_job_in
 
     do_job_in(folder, progress())
 

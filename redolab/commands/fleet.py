@@ -83,7 +83,7 @@ def fleet(
     A row for each server that a Prometheus knows by mysqld_exporter or PMM, the one first that misses its recovery time by the
     most. The monitoring system does the work: the number of queries depends on the days, not on the servers.
     """
-    from redolab.predict.advising import Moment, check_recovery_time
+    from redolab.predict.advising import CrashTime, check_recovery_time
     from redolab.predict.log_size import Limits
     from redolab.predict.trade import shipped_trades
     from redolab.report.table import SCREEN
@@ -103,7 +103,7 @@ def fleet(
         limits=limits,
         storage=storage,
         workload=workload,
-        moment=Moment(crash),
+        moment=CrashTime(crash),
         server_rules=() if rules is None else read_rules(rules),
         from_os_log_written=monitored_by.from_os_log_written,
     )

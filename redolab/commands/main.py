@@ -25,7 +25,7 @@ from redolab.commands import (
     storage,
     timeline,
     virtual,
-    watching,
+    watch,
 )
 from redolab.errors import Interrupted, LabError, said
 
@@ -79,14 +79,14 @@ def commands(debug: bool) -> None:
 
 
 _SECTIONS: dict[str, tuple[click.Command, ...]] = {
-    "A server is recovering, or has recovered": (watching.follow, timeline.timeline),
+    "A server is recovering, or has recovered": (watch.follow, timeline.timeline),
     "Plan a redo log": (
         sample.sample,
         sizing.size,
         fleet.fleet,
         sizing.predict,
         servers.capacity,
-        watching.export,
+        watch.export,
         sizing.page,
         sizing.fit,
     ),

@@ -93,8 +93,8 @@ class GivenRedo:
         return RedoSource(lambda _: given)
 
     def _sampled(self) -> RedoSource:
-        from redolab.counters.live.server import LiveServer
-        from redolab.counters.live.watching import sample_live
+        from redolab.counters.live.sampled_server import LiveServer
+        from redolab.counters.live.sampling import sample_live
         from redolab.predict.demand import demand_of_samples
         from redolab.servers.dialects import Version, family_of
         from redolab.units import parse_duration

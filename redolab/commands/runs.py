@@ -56,7 +56,7 @@ def judge(name: str, jobs: str) -> None:
 
     Its states are recovered once more, and what the servers then hold becomes a verdict; nothing is timed.
     """
-    from redolab.commands.upkeep.judging import judge_run
+    from redolab.commands.upkeep.check_again import judge_run
     from redolab.runs.factors import whole_number
 
     judge_run(name, whole_number(1, 64)(jobs), progress())

@@ -33,7 +33,7 @@ def sample(
     It is only read: one connection, one statement a sample. With FILEs, what was collected before is worked out
     instead: mysqladmin extended-status -i, pt-stalk's -mysqladmin, CSV or Parquet with a time and a counter.
     """
-    from redolab.counters.live.watching import sample_files, sample_live
+    from redolab.counters.live.sampling import sample_files, sample_live
     from redolab.units import parse_duration
     from redolab.watch.view import show_expected
 

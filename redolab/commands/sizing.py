@@ -213,7 +213,7 @@ def size(
     """
     from rich.console import Console
 
-    from redolab.predict.advising import Moment, Sizing, check_recovery_time, sized
+    from redolab.predict.advising import CrashTime, Sizing, check_recovery_time, sized
     from redolab.predict.asking import model_for
     from redolab.predict.compare import compared, compared_table
     from redolab.predict.log_size import Limits
@@ -257,15 +257,15 @@ def size(
             cpus=cpus,
             memory=parse_size(memory) if memory else None,
         )
-        sizing = Sizing(model, demand, limits, shipped_trades(), Moment(crash))
+        sizing = Sizing(model, demand, limits, shipped_trades(), CrashTime(crash))
         others = compared(sizing, facts, source.log_size)
         title = f"{question.server}, pool {format_size(buffer_pool)}, on {storage}"
         if as_json:
             _echo_json(others)
         else:
-            compared_table(others, limits, title, Moment(crash)).show(console())
+            compared_table(others, limits, title, CrashTime(crash)).show(console())
         return
-    advice = sized(model, demand, limits, shipped_trades(), Moment(crash))
+    advice = sized(model, demand, limits, shipped_trades(), CrashTime(crash))
     if as_json:
         _echo_json(advice)
     else:
@@ -296,9 +296,9 @@ def fit(names: tuple[str, ...], output: Path | None, machine: str | None) -> Non
     """
     from redolab.predict.calibrated_elsewhere import fit_committed
     from redolab.predict.calibration import shipped_calibration, write_calibration
-    from redolab.predict.errors import error_rows, errors_table
     from redolab.predict.fitting import fit_runs, learned_from
     from redolab.predict.own_machine import on_own_machine
+    from redolab.predict.prediction_errors import error_rows, errors_table
     from redolab.predict.rates import rates_tables
     from redolab.predict.trade import committed_loads, trades_of, write_trades
     from redolab.runs.store import RunStore
@@ -349,8 +349,8 @@ def page(output: Path, path: Path | None) -> None:
     from redolab.machine.files import write_whole
     from redolab.predict.calibrated_elsewhere import fit_committed
     from redolab.predict.calibration import read_calibration, shipped_calibration
-    from redolab.predict.errors import error_rows
     from redolab.predict.page import html_page
+    from redolab.predict.prediction_errors import error_rows
     from redolab.predict.published import published_beside_ours
     from redolab.project import PROJECT
     from redolab.results.committed import FIRST_MACHINE, by_machine, committed_recoveries

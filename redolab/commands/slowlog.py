@@ -125,7 +125,7 @@ def rotate(
     """
     from redolab.slowlog.rotation import logrotate_configuration
     from redolab.slowlog.rotation import rotate as do_rotate
-    from redolab.slowlog.settings.server import UserServer
+    from redolab.slowlog.settings.user_server import UserServer
     from redolab.units import format_size, parse_duration
 
     address = server_at.address()
@@ -162,8 +162,8 @@ def digest(
     Reads the files (- for standard input), also compressed ones and rotated sets, of MySQL, MariaDB and Percona Server.
     Queries that differ only in their literals are one class, as in pt-query-digest.
     """
+    from redolab.slowlog.digest.digest_report import as_json_line, show, write_parquet
     from redolab.slowlog.digest.digesting import digest as digested
-    from redolab.slowlog.digest.report import as_json_line, show, write_parquet
 
     if output is not None:
         _check_output(output, files)
@@ -197,9 +197,9 @@ def candidates(
     perfect, from 10 A on it is a candidate. Where something is grouped, the log does not tell A: a server does, which is only
     read. What writes, locks or calls functions with effects is never run there.
     """
-    from redolab.slowlog.candidates.report import answer, table
-    from redolab.slowlog.candidates.report import as_json as in_json
-    from redolab.slowlog.candidates.session import report_candidates
+    from redolab.slowlog.candidates.candidates_report import answer, table
+    from redolab.slowlog.candidates.candidates_report import as_json as in_json
+    from redolab.slowlog.candidates.counting_session import report_candidates
     from redolab.units import parse_duration
 
     address = server_at.address() if measure or server_at.is_anything else None

@@ -19,7 +19,7 @@ def storage() -> None:
 def storage_list() -> None:
     """List the storage profiles with the figures they are to have."""
     from redolab.disks.catalogue import storage_catalogue
-    from redolab.disks.table import profiles_table
+    from redolab.disks.disks_table import profiles_table
 
     profiles_table(storage_catalogue().items()).show(console())
 
@@ -35,8 +35,8 @@ def storage_check(names: tuple[str, ...], beside_others: bool) -> None:
     """
     from redolab.disks.attaching import Storages, check_possible
     from redolab.disks.catalogue import storage_profile
+    from redolab.disks.disks_table import disks_table
     from redolab.disks.figures import figures_off
-    from redolab.disks.table import disks_table
     from redolab.lab import open_lab
     from redolab.runs.store import RunStore
 

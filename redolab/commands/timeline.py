@@ -17,6 +17,6 @@ def timeline(files: tuple[Path, ...], as_json: bool) -> None:
     For every crash recovery in the files (- for standard input): its phases, how much redo, and what could not be told; crash
     loops, and how many starts were clean. Exit status 3 if the last start in a file is not ready.
     """
-    from redolab.errorlog.report import report_timelines
+    from redolab.errorlog.timeline_report import report_timelines
 
     sys.exit(report_timelines(files, as_json))

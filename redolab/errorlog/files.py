@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from redolab.errorlog.compressed import Unpacked
-from redolab.errorlog.table import NEEDLES, Near, matters
+from redolab.errorlog.line_table import NEEDLES, Near, matters
 from redolab.lines import Line
 
 # A piece fits the CPU's cache, because it is searched once for each word.

@@ -93,7 +93,7 @@ class Phase(StrEnum):
     ROLLBACK = "rollback"
 
 
-class Stage(IntEnum):
+class StartStage(IntEnum):
     """Stages of a start, recovery or not."""
 
     STARTING = 0

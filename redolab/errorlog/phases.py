@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from redolab.errorlog.clocks import DISORDER, MIXED, SET_BACK, LogMoment, between
-from redolab.errorlog.kinds import Event, Family, Phase, Stage, StartKind
+from redolab.errorlog.kinds import Event, Family, Phase, StartKind, StartStage
 from redolab.errorlog.redo import LOG_BEGINS_LATER, MIXED_TURNS
 from redolab.errorlog.stamps import MICROSECONDS, Clock
 from redolab.errorlog.start import Complaints, Start
@@ -289,7 +289,7 @@ _STUCK = 100
 
 def _stuck(start: Start, complaints: Complaints | None, clock: Clock) -> Iterator[str]:
     """Yield that the recovery got no further, and what to do."""
-    if complaints is None or complaints.times < _STUCK or start.stage is Stage.READY:
+    if complaints is None or complaints.times < _STUCK or start.stage is StartStage.READY:
         return
     since = datetime_of(complaints.first.moment, clock)
     when = f" since {since}" if since else ""

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 
 from redolab.errorlog.clocks import Clocks, LogMoment, between
-from redolab.errorlog.kinds import End, Event, Stage, StartKind
+from redolab.errorlog.kinds import End, Event, StartKind, StartStage
+from redolab.errorlog.line_table import matters, meaning_of
 from redolab.errorlog.phases import datetime_of, timeline, undecided
 from redolab.errorlog.stamps import MICROSECONDS, Clock, Record, records
 from redolab.errorlog.start import Complaints, Meaning, Proof, Start, StartLine
-from redolab.errorlog.table import matters, meaning_of
 from redolab.errorlog.timeline import FoundStart, Timeline
 from redolab.lines import Line
 
@@ -211,7 +211,7 @@ class Writer:
         stage, proof = meaning.row.stage, meaning.row.proof
         if self.leaving is not None and stage is not None:
             # After a server's last words another one begins; one that shuts down has more to say.
-            latest = Stage.STARTING if self.leaving == End.SHUTTING_DOWN else Stage.OPENED
+            latest = StartStage.STARTING if self.leaving == End.SHUTTING_DOWN else StartStage.OPENED
             if stage <= latest:
                 return False
         # Of another start, a log that has InnoDB's notes would have some before it.
@@ -221,7 +221,7 @@ class Writer:
         row = line.meaning.row
         self.is_backup = self.is_backup and not row.is_first
         kind = StartKind.BACKUP if self.is_backup else StartKind.SERVER
-        head_lost = is_first and row.stage is not Stage.STARTING
+        head_lost = is_first and row.stage is not StartStage.STARTING
         self.start = Start(self.group, self.clocks, head_lost, kind)
         self.began, self.over = line.moment.number, None
         self.since = line.at if self.since is None else self.since

@@ -18,7 +18,7 @@ _ALL = 100
 
 
 @dataclass(slots=True)
-class Batch:
+class ApplyBatch:
     """Apply batch: pages that are being brought up to date."""
 
     since: float
@@ -60,7 +60,7 @@ class Redo:
     complete: int = 0
     pages: int | None = None
     """Pages of all batches together."""
-    batch: Batch | None = None
+    batch: ApplyBatch | None = None
     key: str | None = None
     """Mark of MariaDB's batch that began last, the same in each of its lines; other servers do not count its pages down."""
     unfinished_percent: int | None = None
@@ -212,7 +212,7 @@ class Redo:
 
     def _apply(self, at: float, upto: int | None, pages: int | None) -> None:
         self._pause(at)
-        self.batch = Batch(at, upto, pages)
+        self.batch = ApplyBatch(at, upto, pages)
         self.phase = Phase.APPLY
 
     def _pause(self, at: float) -> None:

@@ -14,7 +14,7 @@ from enum import Enum, auto
 import msgspec
 
 from redolab.errorlog.clocks import Clocks, LogMoment
-from redolab.errorlog.kinds import Event, Family, Phase, Stage, StartKind, integer
+from redolab.errorlog.kinds import Event, Family, Phase, StartKind, StartStage, integer
 from redolab.errorlog.redo import Redo
 from redolab.errorlog.stamps import Record
 from redolab.errorlog.tablespaces import TablespaceFiles
@@ -60,7 +60,7 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     event: Event
     texts: tuple[str | tuple[str, Family], ...]
     """Regular expressions from the beginning of the message, with the family where only one writes it."""
-    stage: Stage | None = None
+    stage: StartStage | None = None
     """Stage in which the start is by then. A line of an earlier stage than reached is of another start."""
     proof: Proof | None = None
     witness: int | None = None
@@ -143,7 +143,7 @@ class Start:
     head_lost: bool
     """The log begins with it, and after its first lines."""
     kind: StartKind = StartKind.SERVER
-    stage: Stage = Stage.STARTING
+    stage: StartStage = StartStage.STARTING
     proven: bool = False
     begun_by: Row | None = None
     """Kind of line that shows best when the server started."""
@@ -221,11 +221,11 @@ class Start:
         if row.each_once:
             self._texts_once.add(meaning.text)
         self.family = self.family or meaning.family
-        if stage is not None and stage > Stage.STARTING:
+        if stage is not None and stage > StartStage.STARTING:
             self.files.end()
             self.stage = max(self.stage, stage)
-            if stage > Stage.RECOVERING:
-                self.redo.leave(Phase.ACCEPT if self.stage is Stage.OPENED else Phase.ROLLBACK, line.at)
+            if stage > StartStage.RECOVERING:
+                self.redo.leave(Phase.ACCEPT if self.stage is StartStage.OPENED else Phase.ROLLBACK, line.at)
         if not self.proven and row.proof is not None:
             self.proven = self._is_proof(row.proof, meaning)
         if row.voice is Voice.NOTE:
@@ -237,7 +237,7 @@ class Start:
             self.outcome = row.outcome.format(**meaning.values)
         if row.handler:
             row.handler(self, line)
-        if stage is Stage.RECOVERING or event is Event.UNDO_OPENED:
+        if stage is StartStage.RECOVERING or event is Event.UNDO_OPENED:
             self.last = line
         if event not in self.marks or not (row.keeps_first or row.witness is not None):
             self.marks[event] = moment
@@ -248,7 +248,7 @@ class Start:
         if proof is Proof.WITHOUT_START:
             return self.begun_by is None
         if proof is Proof.WITHOUT_NOTES:
-            return self.stage is not Stage.READY and (self.begun_by is None or not self.notes)
+            return self.stage is not StartStage.READY and (self.begun_by is None or not self.notes)
         return True
 
     def server_begins(self, line: StartLine) -> None:
@@ -275,9 +275,9 @@ class Start:
     def names_server_late(self, line: StartLine) -> None:
         """Take in the second line of a ready server of 5.0 to 5.6: the first may be in its language, or lost."""
         self.names_server(line)
-        if Event.READY not in self.marks and self.stage > Stage.STARTING:
+        if Event.READY not in self.marks and self.stage > StartStage.STARTING:
             self.marks[Event.READY] = line.moment
-            self.stage = Stage.READY
+            self.stage = StartStage.READY
             self.redo.leave(Phase.ROLLBACK, line.at)
 
     def checks_files(self, line: StartLine) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from redolab.errorlog.kinds import Event, Phase
+from redolab.errorlog.line_table import meaning_of
 from redolab.errorlog.reader import Writer
 from redolab.errorlog.stamps import records
-from redolab.errorlog.table import meaning_of
 from redolab.lines import Line
 
 STUCK_AFTER = 60.0

@@ -101,7 +101,7 @@ def _follow(arguments: Sequence[str]) -> None:
 
 
 def _timeline(arguments: Sequence[str]) -> None:
-    from redolab.errorlog.report import report_timelines
+    from redolab.errorlog.timeline_report import report_timelines
 
     given = timeline_options().parse_intermixed_args(arguments)
     sys.exit(report_timelines(given.files, given.json))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from redolab.crash.records.recovery import Outcome
-from redolab.powercut.cuts import Moment
+from redolab.powercut.cuts import CutTime
 from redolab.powercut.explaining import Explanation
 from redolab.powercut.ledger import Fault, LedgerVerdict, faults_of
 from redolab.powercut.states import PowerCut
@@ -15,7 +15,7 @@ from redolab.workloads.data import TableCheck
 class CutVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One crash state, and the check result of its recovery."""
 
-    moment: Moment
+    moment: CutTime
     seconds: float
     """Seconds from the clients' beginning to the cut."""
     cut: PowerCut

@@ -10,12 +10,12 @@ from enum import StrEnum
 import numpy as np
 
 from redolab.powercut.ledger import Ledger
-from redolab.powercut.recording import Event, Recording
+from redolab.powercut.recording import DiskEvent, Recording
 from redolab.powercut.states import History, PowerCut, Survivors
 from redolab.units import KIB
 
 
-class Moment(StrEnum):
+class CutTime(StrEnum):
     """Time of a power cut, relative to the recorded load."""
 
     AT_RANDOM = "at random"
@@ -46,14 +46,14 @@ class Cuts(StrEnum):
 class DrawnCut:
     """A cut, and the time at which it was in the load."""
 
-    moment: Moment
+    moment: CutTime
     time: int
     """Time of the cut in nanoseconds of CLOCK_MONOTONIC; acknowledgements up to it came before the cut."""
     cut: PowerCut
 
 
-_ENUMERATED = (Moment.AFTER_COMMIT, Moment.AFTER_FLUSH, Moment.BEFORE_FLUSH, Moment.INSIDE_FLUSH)
-_OF_TORN_WRITES = (Moment.BESIDE_PAGES, Moment.AFTER_COMMIT, Moment.BESIDE_PAGES, Moment.BEFORE_FLUSH)
+_ENUMERATED = (CutTime.AFTER_COMMIT, CutTime.AFTER_FLUSH, CutTime.BEFORE_FLUSH, CutTime.INSIDE_FLUSH)
+_OF_TORN_WRITES = (CutTime.BESIDE_PAGES, CutTime.AFTER_COMMIT, CutTime.BESIDE_PAGES, CutTime.BEFORE_FLUSH)
 """Times at which a torn write would show. Half of them lie while pages are at risk, which chance rarely hits."""
 _PAGES = 8 * KIB
 """Size in bytes from which a write may be of pages: most writes of redo and binary log are smaller."""
@@ -63,7 +63,7 @@ _SURVIVORS = tuple(each for each in Survivors if each is not Survivors.TORN)
 def without_cut(recording: Recording, killed: int) -> DrawnCut:
     """Return the cut that stands for SIGKILL at the end of a recording: every write survives."""
     cut = PowerCut(place=recording.places, survivors=Survivors.ALL)
-    return DrawnCut(moment=Moment.KILLED, time=killed, cut=cut)
+    return DrawnCut(moment=CutTime.KILLED, time=killed, cut=cut)
 
 
 def sampled_cuts(recording: Recording, began: int, ended: int, count: int, seed: str) -> list[DrawnCut]:
@@ -74,7 +74,7 @@ def sampled_cuts(recording: Recording, began: int, ended: int, count: int, seed:
         time = draw.randrange(began, ended)
         survivors = (Survivors.NONE, Survivors.RANDOM)[number % 2]
         cut = PowerCut(place=recording.place_at(time), survivors=survivors, seed=draw.randrange(2**32))
-        cuts.append(DrawnCut(moment=Moment.AT_RANDOM, time=time, cut=cut))
+        cuts.append(DrawnCut(moment=CutTime.AT_RANDOM, time=time, cut=cut))
     return cuts
 
 
@@ -122,23 +122,25 @@ class _Places:
             [number for number in recording.flushes.tolist() if is_within(number)],
             [
                 number
-                for number in np.flatnonzero((recording.event == Event.WRITE) & (recording.length >= _PAGES)).tolist()
+                for number in np.flatnonzero(
+                    (recording.event == DiskEvent.WRITE) & (recording.length >= _PAGES)
+                ).tolist()
                 if not recording.failed[number] and is_within(number)
             ],
             last,
         )
 
-    def has(self, moment: Moment) -> bool:
+    def has(self, moment: CutTime) -> bool:
         """Return True if the load has such a time."""
-        return bool({Moment.AFTER_COMMIT: self.commits, Moment.BESIDE_PAGES: self.pages}.get(moment, self.flushes))
+        return bool({CutTime.AFTER_COMMIT: self.commits, CutTime.BESIDE_PAGES: self.pages}.get(moment, self.flushes))
 
-    def drawn(self, moment: Moment, draw: random.Random) -> tuple[int, int]:
+    def drawn(self, moment: CutTime, draw: random.Random) -> tuple[int, int]:
         """Draw a cut at such a time. Return its place in the recording and its time."""
         recording = self.history.recording
-        if moment is Moment.AFTER_COMMIT:
+        if moment is CutTime.AFTER_COMMIT:
             time = draw.choice(self.commits)
             return recording.place_at(time), time
-        if moment is Moment.BESIDE_PAGES:
+        if moment is CutTime.BESIDE_PAGES:
             write = draw.choice(self.pages)
             came = int(recording.asked[write]) + 1
             place = draw.randrange(came, max(came + 1, min(self.last, self.history.at_risk_until(write))))
@@ -146,9 +148,9 @@ class _Places:
         flush = draw.choice(self.flushes)
         asked, answered = int(recording.asked[flush]), int(recording.answered[flush])
         match moment:
-            case Moment.AFTER_FLUSH:
+            case CutTime.AFTER_FLUSH:
                 place = answered
-            case Moment.BEFORE_FLUSH:
+            case CutTime.BEFORE_FLUSH:
                 place = asked
             case _:
                 place = draw.randrange(asked + 1, max(asked + 2, answered))

@@ -22,7 +22,7 @@ from redolab.powercut.images import share_blocks
 from redolab.powercut.ledger import Ledger, read_ledger
 from redolab.powercut.recording import Recording, read_recording
 from redolab.powercut.replica import reading_as_replica
-from redolab.powercut.window import Window, WindowTimes, after_load, of_start
+from redolab.powercut.window import CutWindow, WindowTimes, after_load, of_start
 from redolab.progress import Stage
 from redolab.servers.dialects import InstanceRequest
 from redolab.servers.initialise import initialise
@@ -114,7 +114,7 @@ class WantedLoad:
     file_system: str
     replica: bool = False
     """True if a replica reads the binary log meanwhile."""
-    window: Window = Window.LOAD
+    window: CutWindow = CutWindow.LOAD
 
 
 def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage) -> RecordedLoad:
@@ -139,7 +139,7 @@ def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage
             mounted(model.file, mountpoint, mount_options(wanted.file_system)) as device,
             device.as_volatile(wanted.cache.volatile),
         ):
-            if wanted.window is Window.FIRST_START:
+            if wanted.window is CutWindow.FIRST_START:
                 model.tell("limits on")
                 times = of_start(start)
             else:
@@ -147,7 +147,7 @@ def record(lab: Lab, program: Path, room: Path, wanted: WantedLoad, stage: Stage
                     instance.wait_ready()
                     model.tell("limits on")
                     times = _under_load(lab, room, wanted, instance, stage)
-                    if wanted.window is not Window.LOAD:
+                    if wanted.window is not CutWindow.LOAD:
                         times = after_load(wanted.window, instance, start)
             model.tell("limits off")
         model.tell("keep")
@@ -168,7 +168,7 @@ def _under_load(lab: Lab, room: Path, wanted: WantedLoad, instance: Instance, st
         began = time.monotonic_ns()
         _wait(wanted.seconds, checks, stage)
         ended = time.monotonic_ns()
-        if wanted.window in (Window.LOAD, Window.RECOVERY):
+        if wanted.window in (CutWindow.LOAD, CutWindow.RECOVERY):
             instance.kill()
     return WindowTimes(began, ended, time.monotonic_ns())
 
@@ -177,7 +177,7 @@ def _make_disk(lab: Lab, wanted: WantedLoad, disk: Path, mountpoint: Path) -> No
     """Make a disk with the server's instance on it, shut down cleanly, or for a first start only initialised."""
     make_file_system(disk, _DISK_SIZE, MADE_BY[wanted.file_system])
     folder = mountpoint / INSTANCE
-    if wanted.window is Window.FIRST_START:
+    if wanted.window is CutWindow.FIRST_START:
         with mounted(disk, mountpoint):
             files.make_folder(folder)
             initialise(wanted.server, folder, wanted.request)

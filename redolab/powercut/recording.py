@@ -19,7 +19,7 @@ _FORM = np.dtype(
 )  # fmt: skip
 
 
-class Event(IntEnum):
+class DiskEvent(IntEnum):
     """Kind of an event at the disk: a request, or an answer."""
 
     WRITE = 0
@@ -57,12 +57,12 @@ class Recording:
     @property
     def flushes(self) -> NDArray[np.int64]:
         """Return the indices of the flushes."""
-        return np.flatnonzero(self.event == Event.FLUSH)
+        return np.flatnonzero(self.event == DiskEvent.FLUSH)
 
     @property
     def changes(self) -> NDArray[np.int64]:
         """Return the indices of the requests that changed the disk: writes, zeroes and trims that did not fail."""
-        return np.flatnonzero((self.event < Event.FLUSH) & ~self.failed)
+        return np.flatnonzero((self.event < DiskEvent.FLUSH) & ~self.failed)
 
     def place_at(self, time: int) -> int:
         """Return the number of events up to a time in nanoseconds of CLOCK_MONOTONIC."""
@@ -79,7 +79,7 @@ def read_recording(folder: Path) -> Recording:
     if len(content) % _FORM.itemsize:
         raise LabError(f"the recording {folder} ends within an event", "the disk model was killed: record it again")
     events = np.frombuffer(content, dtype=_FORM)
-    is_answer = events["event"] == Event.ANSWER
+    is_answer = events["event"] == DiskEvent.ANSWER
     requests = events[~is_answer]
     answers = events[is_answer]
     places = np.arange(len(events), dtype=np.int64)
@@ -92,7 +92,7 @@ def read_recording(folder: Path) -> Recording:
     # The event itself has happened: a cut at the place after it finds it answered.
     answered[answers["number"]] = places[is_answer] + 1
     failed[answers["number"]] = answers["failed"] != 0
-    written = requests["event"] == Event.WRITE
+    written = requests["event"] == DiskEvent.WRITE
     if int((requests["data"][written] + requests["length"][written]).max(initial=0)) > kept:
         raise LabError(f"the recording {folder} lacks bytes that were written", "the disk was full: record it again")
     return Recording(

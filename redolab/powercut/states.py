@@ -20,7 +20,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from redolab.disks.profiles import VOLATILE, Cache
-from redolab.powercut.recording import Event, Recording
+from redolab.powercut.recording import DiskEvent, Recording
 
 SECTOR = 512
 """Bytes that are never torn."""
@@ -168,7 +168,7 @@ class History:
         return DiskState(sources)
 
     def _content(self, number: int, count: int) -> NDArray[np.int64]:
-        if self.recording.event[number] != Event.WRITE:
+        if self.recording.event[number] != DiskEvent.WRITE:
             return np.full(count, _ZEROES, dtype=np.int64)
         first = int(self.recording.data[number]) // SECTOR
         return np.arange(first, first + count, dtype=np.int64)

@@ -16,7 +16,7 @@ _ROLLED_BACK_WITHIN = 10.0
 _LOOK = 0.05
 
 
-class Window(StrEnum):
+class CutWindow(StrEnum):
     """Part of a recording in which the cuts lie."""
 
     LOAD = "load"
@@ -40,15 +40,15 @@ class WindowTimes:
     gone: int
 
 
-def after_load(window: Window, loaded: Instance, start: Callable[[], Instance]) -> WindowTimes:
+def after_load(window: CutWindow, loaded: Instance, start: Callable[[], Instance]) -> WindowTimes:
     """Do with a server that was under load what a window is about, and return its times. In the end the server is gone.
 
     For a recovery it was killed already. `start` starts another server on the same instance folder. Raises `LabError`.
     """
-    if window is not Window.RECOVERY:
+    if window is not CutWindow.RECOVERY:
         began = time.monotonic_ns()
         loaded.shut_down()
-        if window is Window.SHUTDOWN:
+        if window is CutWindow.SHUTDOWN:
             ended = time.monotonic_ns()
             return WindowTimes(began, ended, ended)
     return of_start(start)

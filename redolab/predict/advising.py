@@ -12,8 +12,9 @@ import msgspec
 
 from redolab.errors import InvalidInput
 from redolab.predict.asking import model_of
+from redolab.predict.chance_of_stuck import chance_for, reservations_about_stuck
 from redolab.predict.demand import Demand
-from redolab.predict.log_size import SHOWN, Advice, Basis, Limits, advise, possible_sizes, smallest_holding
+from redolab.predict.log_size import SHOWN, Basis, Limits, LogSizeAdvice, advise, possible_sizes, smallest_holding
 from redolab.predict.paste import Lines, lines_for
 from redolab.predict.predicting import Interval, evidence
 from redolab.predict.question import Model, Until
@@ -21,7 +22,6 @@ from redolab.predict.recovery import recovery_at
 from redolab.predict.recovery_time.moments import PossibleCrash, chance_beyond, seconds_within
 from redolab.predict.recovery_time.stuck import ChanceOfStuck
 from redolab.predict.reservations import reservations_at
-from redolab.predict.stuck import chance_for, reservations_about_stuck
 from redolab.predict.trade import Trade, Trades, effect_in_words
 from redolab.predict.usual import UsualAges, UsualRecovery, usual_ages, usual_crashes, usual_recovery, worst_crash
 from redolab.predict.why import Why, why
@@ -34,7 +34,7 @@ _MOST_READ_THREADS = 64
 """Largest innodb_read_io_threads."""
 
 
-class Moment(StrEnum):
+class CrashTime(StrEnum):
     """Crash that has to be recovered in time."""
 
     ANY = "any"
@@ -82,7 +82,7 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
     demand: Demand
     by_os_log_written: int | None
     """Smallest log that would hold an hour if os_log_written were redo."""
-    advice: Advice
+    advice: LogSizeAdvice
     size: int | None
     """The answer; None if no size recovers in time."""
     basis: Basis | None
@@ -119,7 +119,7 @@ def check_recovery_time(rto: float) -> None:
 
 
 def sized(
-    model: Model, demand: Demand, limits: Limits, trades: Trades | None = None, moment: Moment = Moment.ANY
+    model: Model, demand: Demand, limits: Limits, trades: Trades | None = None, moment: CrashTime = CrashTime.ANY
 ) -> Sized:
     """Return the answer for a peak of redo and some limits. Raises `InvalidInput`."""
     check_recovery_time(limits.rto)
@@ -142,7 +142,7 @@ def sized(
         workload=model.workload,
         until=model.question.until,
         limits=limits,
-        by_worst=moment is Moment.WORST,
+        by_worst=moment is CrashTime.WORST,
         demand=demand,
         by_os_log_written=sizing.smallest_for(demand.os_log_written_per_hour or math.inf),
         advice=advice,
@@ -173,7 +173,7 @@ class Sizing:
     demand: Demand
     limits: Limits
     trades: Trades | None = None
-    moment: Moment = Moment.ANY
+    moment: CrashTime = CrashTime.ANY
 
     @property
     def own_trades(self) -> Trades:
@@ -203,7 +203,7 @@ class Sizing:
         return usual_ages(self.model, self.demand)
 
     @cached_property
-    def advice(self) -> Advice:
+    def advice(self) -> LogSizeAdvice:
         """The sizes that meet each condition, and the choice."""
         return advise(
             self._sizes,
@@ -251,7 +251,7 @@ class Sizing:
 
     def _crashes(self, model: Model, log_size: int) -> list[PossibleCrash]:
         """Return the crashes of which one has to be recovered in time."""
-        if self.ages is None or self.moment is Moment.WORST:
+        if self.ages is None or self.moment is CrashTime.WORST:
             return worst_crash(model, log_size)
         return usual_crashes(model, log_size, self.ages)
 

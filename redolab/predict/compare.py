@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import msgspec
 
-from redolab.predict.advising import Moment, SizeLine, Sizing
+from redolab.predict.advising import CrashTime, SizeLine, Sizing
 from redolab.predict.log_size import Limits
 from redolab.predict.rules import RuleInput, ServerFacts, published_rules, size_by
 from redolab.predict.size_in_words import held_in_words
@@ -60,10 +60,12 @@ def compared(sizing: Sizing, facts: ServerFacts, present: int | None = None) -> 
     return found
 
 
-def compared_table(found: Sequence[Compared], limits: Limits, title: str, moment: Moment = Moment.ANY) -> ReportTable:
+def compared_table(
+    found: Sequence[Compared], limits: Limits, title: str, moment: CrashTime = CrashTime.ANY
+) -> ReportTable:
     """Return the sizes by the rules as a table."""
     rto = format_duration(limits.rto)
-    has_usual = moment is Moment.ANY and any(each.line is not None and each.line.usual is not None for each in found)
+    has_usual = moment is CrashTime.ANY and any(each.line is not None and each.line.usual is not None for each in found)
     columns = [
         Column[Compared]("by", lambda each: each.rule),
         Column[Compared]("redo log", lambda each: known(each.size, format_size), right=True),

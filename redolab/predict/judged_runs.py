@@ -9,7 +9,7 @@ import msgspec
 
 from redolab.predict.calibration import Calibration, on_its_machine
 from redolab.predict.fitting import calibrations_among, fit_runs
-from redolab.predict.judging import JudgedStratum, Judgement, judged_recoveries, strata
+from redolab.predict.judged_predictions import JudgedPredictions, JudgedStratum, judged_recoveries, strata
 from redolab.predict.own_machine import on_own_machine
 from redolab.predict.recovery_time.held_out import OF_CALIBRATED
 from redolab.results.alike import Keyed, keyed_recoveries
@@ -19,7 +19,7 @@ from redolab.runs.store import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnCalibration(Judgement):
+class OwnCalibration(JudgedPredictions):
     """Recoveries predicted by the project's rates, scaled by a few crashes of other kinds on the same machine."""
 
     crashes: int
@@ -27,7 +27,7 @@ class OwnCalibration(Judgement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedRun(Judgement):
+class JudgedRun(JudgedPredictions):
     """A run of such loads, judged by a calibration from the runs before it."""
 
     run: Run
@@ -77,7 +77,7 @@ def _judged(runs: Sequence[Run], place: int) -> JudgedRun:
         recoveries=judged,
         run=run,
         loads=strata(judged, calibration),
-        above_here=Judgement(recoveries=judged_recoveries(recoveries, on_its_machine(calibration))).above,
+        above_here=JudgedPredictions(recoveries=judged_recoveries(recoveries, on_its_machine(calibration))).above,
         own=judged_by_own(recoveries, run, runs, calibration),
     )
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from redolab.predict.calibration import Calibration, shipped_calibration
-from redolab.predict.judging import JudgedRecovery, JudgedStratum, Judgement, judged_recoveries, strata
+from redolab.predict.judged_predictions import (
+    JudgedPredictions,
+    JudgedRecovery,
+    JudgedStratum,
+    judged_recoveries,
+    strata,
+)
 from redolab.predict.recovery import Prediction
 from redolab.predict.recovery_time.spread import clopper_pearson
 from redolab.predict.usual import UsualRecovery
@@ -46,10 +52,10 @@ def answer(judged: Sequence[JudgedRecovery], calibration: Calibration) -> str:
         if has_seen
         else ""
     )
-    return seen + _off_by(Judgement(recoveries=judged))
+    return seen + _off_by(JudgedPredictions(recoveries=judged))
 
 
-def _off_by(judgement: Judgement) -> str:
+def _off_by(judgement: JudgedPredictions) -> str:
     ratios, predicted = judgement.ratios, judgement.predicted
     if not ratios:
         return f"{len(judgement.recoveries)} recoveries were measured; the calibration predicts none of them."

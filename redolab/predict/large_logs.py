@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redolab.predict.fitting import fit_runs
+from redolab.predict.judged_predictions import JudgedPredictions, JudgedRecovery, judged_recoveries
 from redolab.predict.judged_runs import judged_by_own
-from redolab.predict.judging import JudgedRecovery, Judgement, judged_recoveries
 from redolab.predict.recovery_time.held_out import FITTED_UP_TO
 from redolab.report.table import Column, ReportTable, known
 from redolab.results.alike import keyed_recoveries
@@ -77,7 +77,7 @@ def in_words(found: Sequence[LargeLog]) -> str:
 
 
 def _off(judged: Sequence[JudgedRecovery]) -> str:
-    ended = Judgement(recoveries=[each for each in judged if each.ratio is not None])
+    ended = JudgedPredictions(recoveries=[each for each in judged if each.ratio is not None])
     ratios = ended.ratios
     return (
         f"{ended.median_error:.0%} (median; {min(ratios):.2f} to {max(ratios):.2f} times what was measured), {ended.above} of "

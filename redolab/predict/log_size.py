@@ -39,7 +39,7 @@ class Basis(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Advice:
+class LogSizeAdvice:
     """Sizes that meet each condition; None if no size that the server can have meets it."""
 
     smallest: int
@@ -85,14 +85,14 @@ def advise(
     seconds: Callable[[int], float],
     chance: Callable[[int], float],
     lost: Callable[[int], RelativeChange | None],
-) -> Advice:
+) -> LogSizeAdvice:
     """Return advice on the `sizes` that a server can have, for a peak of `redo_per_hour` bytes of LSN an hour.
 
     The functions take a size. `age`: the worst checkpoint age in bytes; `seconds`: the recovery at that age; `chance`:
     the probability that a recovery takes longer than `limits` allow; `lost`: the loss of throughput against the largest
     measured log.
     """
-    return Advice(
+    return LogSizeAdvice(
         smallest=sizes[0],
         smallest_for_hour=smallest_holding(sizes, redo_per_hour, age),
         largest_within_rto=_last(sizes, lambda size: chance(size) < limits.chance),

@@ -24,7 +24,7 @@ from redolab.predict.recovery_time.rollback import Rollback
 from redolab.predict.recovery_time.spread import LEAST_SPREAD, Spread, spread_of
 from redolab.predict.recovery_time.stuck import FEW_THREADS, StuckCount, StuckCounts, class_of
 from redolab.predict.recovery_time.terms import DiskRates, Part
-from redolab.predict.recovery_time.work import Crash
+from redolab.predict.recovery_time.work import CrashSize
 from redolab.results.alike import Keyed, Keys
 from redolab.results.comparison_key import Field, StorageKey, grouped
 from redolab.results.storages import storages_of
@@ -324,7 +324,7 @@ def _observation(each: Keyed, disks: Disks) -> Observation | None:
         return None
     if timeline is None or disk is None or last.checkpoint_age is None or last.dirty_pages is None:
         return None
-    crash = Crash(redo=float(last.checkpoint_age), dirty_pages=float(last.dirty_pages))
+    crash = CrashSize(redo=float(last.checkpoint_age), dirty_pages=float(last.dirty_pages))
     return Observation(
         run=each.run,
         server=trial.server,
@@ -346,7 +346,7 @@ def _observation(each: Keyed, disks: Disks) -> Observation | None:
     )
 
 
-def _pages(trial: RecoveryTrial, timeline: Timeline, crash: Crash) -> float | None:
+def _pages(trial: RecoveryTrial, timeline: Timeline, crash: CrashSize) -> float | None:
     """Return the recovered pages by the log's count, else by the device's reads beyond the redo.
 
     MySQL up to 5.7 and MariaDB 10.2 log no count.

@@ -23,18 +23,18 @@ import scipy
 from redolab.errors import InvalidInput, LabError
 from redolab.predict.asking import model_of, slowest_workload
 from redolab.predict.calibration import Calibration
-from redolab.predict.errors import ALL_SERVERS, ErrorRow, errors_table
+from redolab.predict.chance_of_stuck import chance_for, reservations_about_stuck
 from redolab.predict.extrapolation import BEYOND, recovery_spread
 from redolab.predict.log_size import SHOWN, possible_sizes
 from redolab.predict.paste import Lines, templates
 from redolab.predict.predicting import evidence as rests_on
+from redolab.predict.prediction_errors import ALL_SERVERS, ErrorRow, errors_table
 from redolab.predict.question import Model, Question
 from redolab.predict.recovery import binary_log_seconds
 from redolab.predict.recovery_time.spread import Spread, interval
 from redolab.predict.recovery_time.stuck import THREAD_CLASSES
 from redolab.predict.recovery_time.work import SURE_OF_ONE_BATCH
 from redolab.predict.reservations import reservations_at
-from redolab.predict.stuck import chance_for, reservations_about_stuck
 from redolab.report.labels import server_label
 from redolab.report.table import ReportTable
 from redolab.servers.catalogue import server_catalogue

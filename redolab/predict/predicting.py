@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from rich.console import Console
 
+from redolab.predict.chance_of_stuck import chance_for
 from redolab.predict.question import Model, Until
 from redolab.predict.recovery import recovery_at, rollback_seconds
 from redolab.predict.recovery_time.stuck import ChanceOfStuck
 from redolab.predict.recovery_time.terms import Part
 from redolab.predict.reservations import reservations_at, span
-from redolab.predict.stuck import chance_for
 from redolab.predict.why import Why, why
 from redolab.report.table import Column, ReportTable, print_lines
 from redolab.units import format_duration, format_size

@@ -9,7 +9,7 @@ from redolab.errors import InvalidInput
 from redolab.predict.calibration import CalibratedServer, CalibratedWorkload, Calibration
 from redolab.predict.recovery_time.held_out import HeldOut
 from redolab.predict.recovery_time.terms import DiskRates
-from redolab.predict.recovery_time.work import Crash, Work
+from redolab.predict.recovery_time.work import CrashSize, Work
 from redolab.servers.dialects import LARGEST_BINARY_LOG, Dialect
 from redolab.units import format_size
 
@@ -103,11 +103,11 @@ class Model:
                 f"statements wait at {format_size(hard_limit)}",
             )
 
-    def crash_at(self, age: int) -> Crash:
+    def crash_at(self, age: int) -> CrashSize:
         """Return a crash at that checkpoint age in bytes, with the dirty pages given or typical of the workload."""
         pages = self.question.dirty_pages
         # More than the pool holds is possible: recovery also reads pages that were written back since the checkpoint.
-        return Crash(redo=age, dirty_pages=self.fitted.dirty_pages.at(age) if pages is None else float(pages))
+        return CrashSize(redo=age, dirty_pages=self.fitted.dirty_pages.at(age) if pages is None else float(pages))
 
     def work_at(self, age: int) -> Work:
         """Return the work of a recovery after a crash at that age."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from redolab.predict.chance_of_stuck import chance_for
 from redolab.predict.extrapolation import recovery_spread, rollback_spread, tables_spread
 from redolab.predict.question import Model, Until
 from redolab.predict.recovery_time.moments import PossibleCrash
 from redolab.predict.recovery_time.rollback import RollbackRate, slowest_of_family
 from redolab.predict.recovery_time.spread import Spread, interval, spread_of_sum
 from redolab.predict.recovery_time.terms import Part
-from redolab.predict.stuck import chance_for
 
 _MEGABYTE = 1e6
 

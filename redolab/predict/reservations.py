@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from redolab.disks.profiles import HOME
+from redolab.predict.chance_of_stuck import reservations_about_stuck
 from redolab.predict.extrapolation import BEYOND, is_other_pool, machine_extrapolation
 from redolab.predict.question import Model, Question
 from redolab.predict.recovery import rollback_rate
 from redolab.predict.recovery_time.held_out import HeldOut
 from redolab.predict.server_names import NAME, recovers_equally
-from redolab.predict.stuck import reservations_about_stuck
 from redolab.servers.dialects import Version, later_differ
 from redolab.units import format_duration, format_size
 

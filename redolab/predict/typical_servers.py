@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redolab.predict.advising import Moment, Sizing
+from redolab.predict.advising import CrashTime, Sizing
 from redolab.predict.asking import model_of
 from redolab.predict.calibration import Calibration
 from redolab.predict.compare import Compared, compared
@@ -59,7 +59,7 @@ TYPICAL = (Typical(4, 16 * GIB, 3 * GIB), Typical(16, 128 * GIB, 12 * GIB), Typi
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class TypicalCase:
     """A server on a volume, and the sizes by each rule."""
 
     server: Typical
@@ -71,12 +71,12 @@ class Case:
         return next(each for each in self.found if each.rule == rule)
 
 
-def cases(calibration: Calibration, *, inflation: float = INFLATION) -> list[Case]:
+def cases(calibration: Calibration, *, inflation: float = INFLATION) -> list[TypicalCase]:
     """Return each server on each volume; `inflation` is the bytes of Innodb_os_log_written for each byte of LSN."""
     return [_case(calibration, server, storage, inflation) for server in TYPICAL for storage in STORAGES]
 
 
-def _case(calibration: Calibration, server: Typical, storage: str, inflation: float) -> Case:
+def _case(calibration: Calibration, server: Typical, storage: str, inflation: float) -> TypicalCase:
     dialect = calibration.servers[SERVER].dialect
     question = Question(
         server=SERVER,
@@ -93,5 +93,5 @@ def _case(calibration: Calibration, server: Typical, storage: str, inflation: fl
     )
     demand = Demand(redo_per_hour=float(server.peak), source="as given")
     model = model_of(question, calibration, storage)
-    sizing = Sizing(model, demand, LIMITS, shipped_trades(), Moment.WORST)
-    return Case(server, storage, compared(sizing, facts))
+    sizing = Sizing(model, demand, LIMITS, shipped_trades(), CrashTime.WORST)
+    return TypicalCase(server, storage, compared(sizing, facts))

@@ -40,7 +40,7 @@ class TermSeconds(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-class Widening(msgspec.Struct, frozen=True, kw_only=True):
+class WideningReason(msgspec.Struct, frozen=True, kw_only=True):
     """One reason why the interval is wide."""
 
     held_out: HeldOut
@@ -57,7 +57,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     binary_log_s: float
     rollback_s: float
     seconds: float
-    widenings: tuple[Widening, ...]
+    widenings: tuple[WideningReason, ...]
     pages_given: bool
     """True if the crash's dirty pages were given; typical ones are less certain."""
     upper_s: float
@@ -77,7 +77,7 @@ def why(model: Model, log_size: int, age: int | None = None) -> Why:
         rollback_s=found.rollback,
         seconds=found.seconds,
         widenings=tuple(
-            Widening(held_out=way, factor=interval(1.0, spread)[1])
+            WideningReason(held_out=way, factor=interval(1.0, spread)[1])
             for way, spread in widenings(model, log_size).items()
         ),
         pages_given=model.question.dirty_pages is not None,

@@ -31,7 +31,7 @@ _MACHINE = ("identity", "cpu", "cores")
 Row = Mapping[str, Any]
 
 
-class Case(msgspec.Struct):
+class ChangedFactor(msgspec.Struct):
     """One thing that was changed of the baseline, and to what."""
 
     factor: str
@@ -39,7 +39,7 @@ class Case(msgspec.Struct):
 
 
 class _Step(msgspec.Struct):
-    step: Case
+    step: ChangedFactor
 
 
 class _Plan(msgspec.Struct):
@@ -70,7 +70,7 @@ def cases_of(run: Run) -> polars.DataFrame:
     return as_cases([(each, steps[each.record.position].step) for each in recoveries])
 
 
-def as_cases(recoveries: Sequence[tuple[Keyed, Case]]) -> polars.DataFrame:
+def as_cases(recoveries: Sequence[tuple[Keyed, ChangedFactor]]) -> polars.DataFrame:
     """Return recoveries, each with the case that it is of, as `effects` takes them."""
     import polars as pl
 

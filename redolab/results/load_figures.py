@@ -26,7 +26,7 @@ _LATE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Second:
+class LoadSecond:
     """Clients' results in one second."""
 
     end: float
@@ -155,13 +155,13 @@ def load_figures(
     )
 
 
-def per_second(moments: Sequence[WorkloadMoment]) -> list[Second]:
+def per_second(moments: Sequence[WorkloadMoment]) -> list[LoadSecond]:
     """Return the reports as seconds, or as near to seconds as they come.
 
     A program that reports no second in which nothing ended leaves a gap: a report after several seconds belongs to the
     last of them. More frequent reports are put together.
     """
-    found: list[Second] = []
+    found: list[LoadSecond] = []
     parts: list[tuple[WorkloadMoment, float]] = []
     for before, moment in itertools.pairwise(moments):
         lasted = moment.monotonic - before.monotonic
@@ -173,28 +173,28 @@ def per_second(moments: Sequence[WorkloadMoment]) -> list[Second]:
         # A report that is only late covers all the time since the last one.
         silent = max(0, int(lasted / _SECOND + _LATE) - 1) if len(parts) == 1 else 0
         none = None if moment.new_orders_per_second is None else 0.0
-        found += [Second(before.monotonic + _SECOND * each, 0.0, none, None) for each in range(1, silent + 1)]
+        found += [LoadSecond(before.monotonic + _SECOND * each, 0.0, none, None) for each in range(1, silent + 1)]
         found.append(_joined(parts, together - silent * _SECOND))
         parts = []
     return found
 
 
-def _silence_at_end(moments: Sequence[WorkloadMoment], killed: float) -> list[Second]:
+def _silence_at_end(moments: Sequence[WorkloadMoment], killed: float) -> list[LoadSecond]:
     """Return the seconds between the last report and the end of the load, if a late report does not explain them."""
     last = moments[-1]
     gap = killed - last.monotonic
     none = None if last.new_orders_per_second is None else 0.0
     seconds = int(gap / _SECOND) if gap > _SILENT else 0
-    return [Second(last.monotonic + _SECOND * each, 0.0, none, None) for each in range(1, seconds + 1)]
+    return [LoadSecond(last.monotonic + _SECOND * each, 0.0, none, None) for each in range(1, seconds + 1)]
 
 
-def _joined(parts: Sequence[tuple[WorkloadMoment, float]], seconds: float) -> Second:
+def _joined(parts: Sequence[tuple[WorkloadMoment, float]], seconds: float) -> LoadSecond:
     """Return reports, each with the seconds it covers, as one window of `seconds`."""
     last = parts[-1][0]
     orders = [(moment.new_orders_per_second, lasted) for moment, lasted in parts]
     known_orders = [rate * lasted for rate, lasted in orders if rate is not None]
     latencies = [moment.latency_95_ms for moment, _ in parts if moment.latency_95_ms is not None]
-    return Second(
+    return LoadSecond(
         end=last.monotonic,
         commits=sum(moment.commits_per_second * lasted for moment, lasted in parts) / seconds,
         new_orders=sum(known_orders) / seconds if len(known_orders) == len(parts) else None,

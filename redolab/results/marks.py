@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from redolab.disks.disks_table import disk_dictionaries, disks_table, marks
 from redolab.disks.figures import OFF
-from redolab.disks.table import disk_dictionaries, disks_table, marks
 from redolab.report.numbers import span
 from redolab.report.table import ReportTable
 from redolab.results.bound import Bound

@@ -16,7 +16,7 @@ from redolab.slowlog.settings.changes import FILE, LOG, TIME, changes_to_log_all
 from redolab.slowlog.settings.changing import TemporaryChanges, put_back_after, stamp_now, while_changed
 from redolab.slowlog.settings.event import check_event
 from redolab.slowlog.settings.restoring import Messages
-from redolab.slowlog.settings.server import Refusal, Traffic, UserServer
+from redolab.slowlog.settings.user_server import Refusal, Traffic, UserServer
 from redolab.slowlog.settings.watchdog import Watchdog
 from redolab.units import GIB, format_duration, format_size
 

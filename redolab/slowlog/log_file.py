@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from redolab.errors import LabError
 from redolab.slowlog.settings.changes import CAPTURED
-from redolab.slowlog.settings.server import UserServer
+from redolab.slowlog.settings.user_server import UserServer
 
 
 @dataclass(frozen=True, slots=True)

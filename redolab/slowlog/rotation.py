@@ -23,7 +23,7 @@ from redolab.slowlog.settings.alone import user_server_alone
 from redolab.slowlog.settings.changes import changes_to_be_quiet, file_of, writes_a_file
 from redolab.slowlog.settings.changing import TemporaryChanges, put_back_after, stamp_now, while_changed
 from redolab.slowlog.settings.restoring import Messages
-from redolab.slowlog.settings.server import UserServer
+from redolab.slowlog.settings.user_server import UserServer
 
 _TO_ROTATE = 30.0
 """Seconds that the rename and the flush may take before the watchdog acts."""

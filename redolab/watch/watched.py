@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from redolab.counters.live.server import LiveServer
+from redolab.counters.live.sampled_server import LiveServer
 from redolab.counters.series import SegmentGrowth, Series
 from redolab.errors import Unreachable
 from redolab.predict.question import Question

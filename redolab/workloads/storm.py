@@ -19,7 +19,7 @@ from redolab.workloads.contract import Follow, RunningWorkload, Workload, check_
 from redolab.workloads.data import DATABASE, Clients, StormTables, TableCheck, WorkloadMoment
 from redolab.workloads.reporting import running
 from redolab.workloads.source_code import code_alone
-from redolab.workloads.tpcc.building import STORM, build_go_tpc, built
+from redolab.workloads.tpcc.tpcc_build import STORM, build_go_tpc, built
 
 _TABLE = f"{DATABASE}.visits"
 _EVERYWHERE = "127.0.%"

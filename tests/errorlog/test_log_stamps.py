@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from redolab.errorlog import Event, timelines
 from redolab.errorlog.files import read_log
+from redolab.errorlog.line_table import matters, meaning_of
 from redolab.errorlog.stamps import Record, parse_stamp, records
-from redolab.errorlog.table import matters, meaning_of
 
 SHUT_DOWN = "InnoDB: Database was not shutdown normally!"
 

@@ -26,7 +26,7 @@ BAR = "█"
 
 
 def in_json(log: Path) -> dict[str, Any]:
-    """What the command prints of a log, for programs."""
+    """Return the command's output on a log, for programs."""
     done = redolab("timeline", "--json", str(log))
     assert done.stderr == ""
     found: dict[str, Any] = json.loads(done.stdout)

@@ -15,13 +15,13 @@ from experiments.anatomy.experiment import FACTORS, cases
 from experiments.anatomy.report import answer, levels, levels_table
 from redolab.crash.records.recovery import Outcome
 from redolab.results.alike import Keyed
-from redolab.results.anatomy import BASELINE, Case, as_cases, effects
+from redolab.results.anatomy import BASELINE, ChangedFactor, as_cases, effects
 from redolab.servers.catalogue import server_catalogue
 from redolab.units import MIB
 from tests.examples import MACHINE, keyed, record, trial
 
 _WORLDS = 30
-Measured = tuple[Keyed, Case]
+Measured = tuple[Keyed, ChangedFactor]
 _KEYED = keyed()
 
 
@@ -37,7 +37,7 @@ def measured(
     """A recovery of a level, with fields of its trial or of `Keyed` changed."""
     recovery = record(msgspec.structs.replace(trial(seconds, slower_apply=slower_apply), image=image, **of_trial))
     factor = BASELINE if level == BASELINE else "tables"
-    return replace(_KEYED, recovery=recovery, **of_keyed), Case(factor, level)
+    return replace(_KEYED, recovery=recovery, **of_keyed), ChangedFactor(factor, level)
 
 
 def crashes(level: str, seconds: float, *, spread: float = 1.01, **more: Any) -> list[Measured]:

@@ -8,7 +8,7 @@ from experiments.durability.experiment import Durability, Recording
 from experiments.durability.promises import findings, promised
 from redolab.crash.records.recovery import Outcome
 from redolab.powercut.cut_verdict import CutVerdict
-from redolab.powercut.cuts import Cuts, Moment
+from redolab.powercut.cuts import Cuts, CutTime
 from redolab.powercut.ledger import LedgerVerdict
 from redolab.powercut.states import PowerCut, Survivors
 from redolab.runs.factors import read_factors
@@ -20,7 +20,7 @@ def _found(trx_commit: int, sync_binlog: int | None, verdict: LedgerVerdict, cut
         server="mariadb-11.8", trx_commit=trx_commit, sync_binlog=sync_binlog, variation="plain", recording=1
     )
     cut = CutVerdict(
-        moment=Moment.AT_RANDOM,
+        moment=CutTime.AT_RANDOM,
         seconds=1.0,
         cut=PowerCut(place=1, survivors=Survivors.NONE),
         hash="",

@@ -20,7 +20,7 @@ import pytest
 
 from redolab import __version__
 from redolab.commands.timeline import timeline
-from redolab.commands.watching import follow
+from redolab.commands.watch import follow
 from redolab.errors import LabError
 from redolab.incident import build
 from redolab.incident.main import follow_options, timeline_options

@@ -65,7 +65,7 @@ def test_the_same_value_for_the_same_text(text: str, data: st.DataObject | None)
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[1]", b'{"courses":[{}]}', b"\xff"])
 def test_what_is_no_experience_is_refused(text: bytes) -> None:
-    from redolab.watch.following.time_left import Experience
+    from redolab.watch.following.time_left import RecordedRecoveries
 
     with pytest.raises(DecodeError):
-        decode(text, type=Experience)
+        decode(text, type=RecordedRecoveries)

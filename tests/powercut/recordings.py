@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from redolab.powercut.recording import Event, Recording
+from redolab.powercut.recording import DiskEvent, Recording
 
 _NEVER = np.iinfo(np.int64).max
 
 
-def recording_of(requests: Sequence[tuple[Event, int, int, int]], order: Sequence[int]) -> Recording:
+def recording_of(requests: Sequence[tuple[DiskEvent, int, int, int]], order: Sequence[int]) -> Recording:
     """Make one from (event, offset, length, data) and an order of arrivals (n + 1) and answers (-n - 1)."""
     asked = np.zeros(len(requests), dtype=np.int64)
     answered = np.full(len(requests), _NEVER)

@@ -21,7 +21,7 @@ from redolab.machine import processes
 from redolab.machine.processes import Command
 from redolab.powercut.images import disk_image, share_blocks
 from redolab.powercut.recorded import CHECKS, cut_room
-from redolab.powercut.recording import Event, Recording, read_recording
+from redolab.powercut.recording import DiskEvent, Recording, read_recording
 from redolab.powercut.states import History, PowerCut, Survivors
 from redolab.units import MIB
 from tests.powercut.tracing import traced
@@ -121,7 +121,7 @@ def test_what_the_kernel_sent_to_the_device_is_what_was_kept(lab: Lab, room: Pat
     sent = [each for each in trace.issued if each.device == device]
     assert len(sent) > 50
     # A request may reach the disk in parts: compared is how often each sector was written, and how often zeroed or trimmed.
-    for events in ({Event.WRITE}, {Event.ZERO, Event.TRIM}):
+    for events in ({DiskEvent.WRITE}, {DiskEvent.ZERO, DiskEvent.TRIM}):
         of_kernel, kept = np.zeros(_SECTORS, dtype=int), np.zeros(_SECTORS, dtype=int)
         for each in sent:
             if each.event in events:
@@ -133,12 +133,12 @@ def test_what_the_kernel_sent_to_the_device_is_what_was_kept(lab: Lab, room: Pat
         assert (of_kernel != kept).sum() == 0
         assert of_kernel.sum() > 0
     # The loop device syncs its file once as it is attached (`loop_configure()`), before there is a device to send anything to.
-    attached = int(recording.event[0] == Event.FLUSH)
-    assert sum(each.event is Event.FLUSH for each in sent) == _flushes(recording) - attached
+    attached = int(recording.event[0] == DiskEvent.FLUSH)
+    assert sum(each.event is DiskEvent.FLUSH for each in sent) == _flushes(recording) - attached
 
 
 def _flushes(recording: Recording) -> int:
-    return int((recording.event == Event.FLUSH).sum())
+    return int((recording.event == DiskEvent.FLUSH).sum())
 
 
 @pytest.mark.parametrize("flag", [0, os.O_DSYNC])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from redolab.disks.profiles import Cache
-from redolab.powercut.recording import Event, Recording
+from redolab.powercut.recording import DiskEvent, Recording
 from redolab.powercut.states import SECTOR, History, PowerCut, Survivors, survivors_of
 from tests.powercut.recordings import recording_of
 
@@ -21,7 +21,7 @@ _EVENTS = 120
 
 def _drawn(draw: random.Random) -> Recording:
     """Requests at random places, answered in any order."""
-    requests: list[tuple[Event, int, int, int]] = []
+    requests: list[tuple[DiskEvent, int, int, int]] = []
     order: list[int] = []
     in_flight: list[int] = []
     data = 0
@@ -29,13 +29,13 @@ def _drawn(draw: random.Random) -> Recording:
         if in_flight and draw.random() < 0.5:
             order.append(-in_flight.pop(draw.randrange(len(in_flight))))
             continue
-        kind = draw.choices([Event.WRITE, Event.FLUSH, Event.ZERO, Event.TRIM], [12, 4, 1, 1])[0]
+        kind = draw.choices([DiskEvent.WRITE, DiskEvent.FLUSH, DiskEvent.ZERO, DiskEvent.TRIM], [12, 4, 1, 1])[0]
         first, count = draw.randrange(_SECTORS - 3), draw.randint(1, 3)
-        if kind is Event.FLUSH:
+        if kind is DiskEvent.FLUSH:
             requests.append((kind, 0, 0, 0))
         else:
-            requests.append((kind, first * SECTOR, count * SECTOR, data if kind is Event.WRITE else 0))
-            data += count * SECTOR if kind is Event.WRITE else 0
+            requests.append((kind, first * SECTOR, count * SECTOR, data if kind is DiskEvent.WRITE else 0))
+            data += count * SECTOR if kind is DiskEvent.WRITE else 0
         order.append(len(requests))
         in_flight.append(len(requests))
     return recording_of(requests, order)
@@ -45,7 +45,7 @@ def _is_durable(recording: Recording, number: int, place: int, *, volatile: bool
     if not volatile:
         return bool(recording.answered[number] <= place)
     return any(
-        recording.event[flush] == Event.FLUSH
+        recording.event[flush] == DiskEvent.FLUSH
         and recording.asked[flush] >= recording.answered[number]
         and recording.answered[flush] <= place
         for flush in range(len(recording.event))
@@ -56,11 +56,11 @@ def _plain(recording: Recording, surviving: set[int], place: int) -> dict[int, i
     """Sector → where its bytes are: what came before, in the order of arrival, but for what is lost."""
     disk: dict[int, int] = {}
     for number in range(len(recording.event)):
-        if recording.event[number] == Event.FLUSH or recording.asked[number] >= place or number not in surviving:
+        if recording.event[number] == DiskEvent.FLUSH or recording.asked[number] >= place or number not in surviving:
             continue
         for place_in_it in range(int(recording.length[number]) // SECTOR):
             sector = int(recording.offset[number]) // SECTOR + place_in_it
-            is_write = recording.event[number] == Event.WRITE
+            is_write = recording.event[number] == DiskEvent.WRITE
             disk[sector] = int(recording.data[number]) // SECTOR + place_in_it if is_write else -2
     return disk
 
@@ -126,13 +126,13 @@ def test_a_state_without_what_a_cut_takes_is_the_state_that_the_cut_leaves() -> 
 
 
 def test_from_when_on_a_write_is_safe() -> None:
-    write, flush = (Event.WRITE, 0, SECTOR, 0), (Event.FLUSH, 0, 0, 0)
+    write, flush = (DiskEvent.WRITE, 0, SECTOR, 0), (DiskEvent.FLUSH, 0, 0, 0)
     assert History(recording_of([write, flush], [1, -1, 2, -2])).at_risk_until(0) == 4
     assert History(recording_of([write], [1, -1])).at_risk_until(0) > 10**9
 
 
 def test_a_flush_covers_what_was_answered_before_it_came_and_holds_from_its_own_answer() -> None:
-    write, flush = (Event.WRITE, 0, SECTOR, 0), (Event.FLUSH, 0, 0, 0)
+    write, flush = (DiskEvent.WRITE, 0, SECTOR, 0), (DiskEvent.FLUSH, 0, 0, 0)
     late = History(recording_of([write, flush], [1, 2, -1, -2]))
     assert late.at_risk(4).tolist() == [0]
     covered = History(recording_of([write, flush], [1, -1, 2, -2]))
@@ -140,7 +140,7 @@ def test_a_flush_covers_what_was_answered_before_it_came_and_holds_from_its_own_
 
 
 def test_a_cache_of_some_size_loses_no_more_than_it_holds() -> None:
-    writes = [(Event.WRITE, n * SECTOR, SECTOR, n * SECTOR) for n in range(10)]
+    writes = [(DiskEvent.WRITE, n * SECTOR, SECTOR, n * SECTOR) for n in range(10)]
     order = [signed for n in range(1, 11) for signed in (n, -n)]
     history = History(recording_of(writes, order), Cache(size=3 * SECTOR))
     assert history.at_risk(20).tolist() == [7, 8, 9]
@@ -149,7 +149,7 @@ def test_a_cache_of_some_size_loses_no_more_than_it_holds() -> None:
 
 
 def test_a_write_that_was_never_answered_may_be_there_even_without_a_volatile_cache() -> None:
-    history = History(recording_of([(Event.WRITE, 0, SECTOR, 0)], [1]), Cache(volatile=False))
+    history = History(recording_of([(DiskEvent.WRITE, 0, SECTOR, 0)], [1]), Cache(volatile=False))
     hashes = {history.state(PowerCut(place=1, survivors=kind)).hash for kind in (Survivors.NONE, Survivors.ALL)}
     assert len(hashes) == 2
 
@@ -160,6 +160,6 @@ def _covers(recording: Recording, number: int, sector: int) -> bool:
 
 
 def _source(recording: Recording, number: int, sector: int) -> int:
-    if recording.event[number] != Event.WRITE:
+    if recording.event[number] != DiskEvent.WRITE:
         return -2
     return int(recording.data[number]) // SECTOR + sector - int(recording.offset[number]) // SECTOR

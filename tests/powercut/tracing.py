@@ -12,10 +12,10 @@ import pytest
 
 from redolab.machine import mounts, processes
 from redolab.machine.processes import Command
-from redolab.powercut.recording import Event
+from redolab.powercut.recording import DiskEvent
 
 _ISSUED = re.compile(r" block_rq_issue: (\d+,\d+) (\S+) \d+ \(\S*\) (\d+) \+ (\d+) ")
-_OPERATIONS = (("D", Event.TRIM), ("Z", Event.ZERO), ("W", Event.WRITE))
+_OPERATIONS = (("D", DiskEvent.TRIM), ("Z", DiskEvent.ZERO), ("W", DiskEvent.WRITE))
 """Letter of the operation in what blktrace calls RWBS (`blk_fill_rwbs()`, kernel/trace/blktrace.c) → what it is to a disk."""
 _BUFFER_KB = 32 * 1024
 
@@ -26,7 +26,7 @@ class Issued:
 
     device: str
     """As in `7:3`."""
-    event: Event
+    event: DiskEvent
     first: int
     count: int
 
@@ -67,7 +67,7 @@ def issued_in(text: str) -> list[Issued]:
         # A flush that comes before the data of a write is sent by itself, and has no sectors.
         event = next((event for letter, event in _OPERATIONS if letter in kind), None)
         if int(count) == 0 and kind.startswith("F"):
-            event = Event.FLUSH
+            event = DiskEvent.FLUSH
         if event is not None:
             found.append(Issued(device.replace(",", ":"), event, int(first), int(count)))
     return found

@@ -14,6 +14,7 @@ import scipy
 from redolab.errors import InvalidInput
 from redolab.predict.asking import model_for, slowest_workload
 from redolab.predict.calibration import CALIBRATION_FORMAT, with_spreads_of, write_calibration
+from redolab.predict.chance_of_stuck import chance_for, reservations_about_stuck
 from redolab.predict.log_size import Basis
 from redolab.predict.question import Question, Until
 from redolab.predict.recovery_time.held_out import HeldOut
@@ -21,8 +22,7 @@ from redolab.predict.recovery_time.rollback import RollbackRate
 from redolab.predict.recovery_time.spread import Spread
 from redolab.predict.recovery_time.spreads import Spreads
 from redolab.predict.recovery_time.stuck import StuckCount, StuckCounts
-from redolab.predict.recovery_time.work import Crash
-from redolab.predict.stuck import chance_for, reservations_about_stuck
+from redolab.predict.recovery_time.work import CrashSize
 from redolab.units import GIB, MIB
 from tests.command import redolab
 from tests.predict.examples import calibration, model, recovery, size_for, with_load, with_server
@@ -267,7 +267,7 @@ def test_a_workload_that_is_the_slowest_at_one_amount_is_not_taken_for_the_slowe
     with_slower_redo = msgspec.structs.replace(bulk, rates={**bulk.rates, "redo": 2 * bulk.rates["redo"] + 2})
     both = {"opens long": with_more_to_open, "slow redo": with_slower_redo}
     ready = {
-        name: [each.ready(Crash(redo=redo, dirty_pages=0), redo, FAST) for redo in (GIB, 16 * GIB)]
+        name: [each.ready(CrashSize(redo=redo, dirty_pages=0), redo, FAST) for redo in (GIB, 16 * GIB)]
         for name, each in both.items()
     }
     assert ready["opens long"][0] > ready["slow redo"][0]

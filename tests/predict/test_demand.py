@@ -57,7 +57,7 @@ def test_files_of_several_servers_are_no_days_of_one(tmp_path: Path) -> None:
 
 
 def test_collections_that_overlap_by_their_start_are_of_one_server(tmp_path: Path) -> None:
-    """As cron starts them, a day each."""
+    """Samples as cron starts them, a day each."""
     one = _sampled(tmp_path / "mon.csv", MONDAY, 10**9)
     other = _sampled(tmp_path / "tue.csv", MONDAY + DAY - 30, 10**9 + 1440 * 1000 - 500)
     for files in ([one, other], [other, one]):

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from redolab.predict.calibration import Calibration, shipped_calibration
-from redolab.predict.judging import JudgedStratum, judged_recoveries, strata
+from redolab.predict.judged_predictions import JudgedStratum, judged_recoveries, strata
 from redolab.predict.judging_tables import planned_table
 from redolab.results.alike import keyed_recoveries
 from redolab.runs.pages import measured_runs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from redolab.predict.log_size import Advice, Basis, Limits, advise, is_resolved, possible_sizes
+from redolab.predict.log_size import Basis, Limits, LogSizeAdvice, advise, is_resolved, possible_sizes
 from redolab.report.intervals import RelativeChange
 from redolab.units import GIB, MIB
 
@@ -20,7 +20,7 @@ def advice(
     largest: int = 512 * GIB,
     lost: Mapping[int, RelativeChange | None] | None = None,
     chance: float = 0.05,
-) -> Advice:
+) -> LogSizeAdvice:
     """Recoveries are too long in a share of crashes that is 5 % where they take 10/12 of the time, and grows from there."""
     return advise(
         possible_sizes(4 * MIB, largest),

@@ -13,15 +13,15 @@ from playwright.sync_api import Page, sync_playwright
 
 from redolab.errors import InvalidInput
 from redolab.machine import processes
-from redolab.predict.advising import Moment, Sized, sized
+from redolab.predict.advising import CrashTime, Sized, sized
 from redolab.predict.asking import model_of
 from redolab.predict.calibration import Calibration, shipped_calibration
 from redolab.predict.demand import Demand
-from redolab.predict.errors import error_rows
 from redolab.predict.fitting import fit_runs
 from redolab.predict.log_size import Limits
 from redolab.predict.page import INTERPOLATED_WITHIN, LARGEST, POOLS, SMALLEST, html_page
 from redolab.predict.predicting import predicted
+from redolab.predict.prediction_errors import error_rows
 from redolab.predict.published import published_beside_ours
 from redolab.predict.question import Model, Question
 from redolab.predict.reservations import reservations_at
@@ -189,7 +189,7 @@ def _compare(opened: Page, model: Model, log_size: int, redo: float, rto: float)
 
 def _answer(model: Model, redo: float, rto: float) -> Sized:
     """As the calculator has it: by the worst crash, as it knows no samples."""
-    return sized(model, Demand(redo_per_hour=redo * GIB, source=""), Limits(rto=rto), moment=Moment.WORST)
+    return sized(model, Demand(redo_per_hour=redo * GIB, source=""), Limits(rto=rto), moment=CrashTime.WORST)
 
 
 def is_answer(shown: str, found: Sized) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redolab.counters.live.server import LiveServer
+from redolab.counters.live.sampled_server import LiveServer
 from redolab.lab import Lab
 from redolab.servers.address import Address
 from redolab.servers.dialects import SOCKET, Version

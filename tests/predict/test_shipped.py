@@ -7,8 +7,8 @@ import pytest
 
 from redolab.predict.calibrated_elsewhere import fit_committed, with_counts_of
 from redolab.predict.calibration import shipped_calibration
-from redolab.predict.errors import ALL_SERVERS, error_rows, strata
 from redolab.predict.fitting import FittedRuns
+from redolab.predict.prediction_errors import ALL_SERVERS, error_rows, strata
 from redolab.predict.recovery_time.fit import CrashCondition
 from redolab.predict.recovery_time.held_out import HeldOut
 from redolab.predict.recovery_time.stuck import StuckCount, StuckCounts

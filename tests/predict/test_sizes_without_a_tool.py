@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from redolab.predict.advising import Moment, sized
+from redolab.predict.advising import CrashTime, sized
 from redolab.predict.asking import model_of
 from redolab.predict.calibration import Calibration, shipped_calibration
 from redolab.predict.demand import Demand
@@ -57,7 +57,7 @@ def _table(calibration: Calibration, rto: float) -> str:
 
 def _largest(calibration: Calibration, question: Question, rto: float) -> str:
     model = model_of(question, calibration, question.storage)
-    found = sized(model, Demand(redo_per_hour=GIB, source=""), Limits(rto=rto), moment=Moment.WORST)
+    found = sized(model, Demand(redo_per_hour=GIB, source=""), Limits(rto=rto), moment=CrashTime.WORST)
     return "–" if found.advice.largest_within_rto is None else format_size(found.advice.largest_within_rto)
 
 

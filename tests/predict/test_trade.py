@@ -1,4 +1,4 @@
-"""What a larger log gains: what `size` makes of it, and what the committed loads show of it."""
+"""Gains of a larger log: in the answers of `size`, and in the committed loads."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_a_larger_pool_that_recovers_no_sooner_is_not_among_what_could_help() ->
 
 
 def load(block: int, notpm: float, settings: Mapping[str, str], lasted: int = 60) -> Load:
-    """Of TPC-C for so many seconds, of which the last 40 are measured, with a server so set."""
+    """Load of TPC-C for some seconds, the last 40 of them measured, with some settings."""
     of_image = image()
     overrides = tuple(Setting(name, value, "as asked") for name, value in settings.items())
     instance = replace(of_image.spec.instance, purpose=Purpose.PRODUCTION, overrides=overrides)

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from redolab.predict.advising import Moment, sized
+from redolab.predict.advising import CrashTime, sized
+from redolab.predict.chance_of_stuck import chance_for
 from redolab.predict.demand import Demand
 from redolab.predict.log_size import Limits
 from redolab.predict.question import Model
-from redolab.predict.stuck import chance_for
 from redolab.predict.usual import UsualAges, UsualRecovery, usual_ages, usual_crashes, usual_recovery
 from redolab.units import GIB, MIB
 from tests.predict.examples import given, model, size_for, with_load
@@ -100,9 +100,9 @@ def test_of_several_logs_the_nearest_is_taken() -> None:
 
 def test_a_larger_log_is_set_where_only_a_random_crash_has_to_be_recovered_in_time() -> None:
     busy = replace(SAMPLED, redo_per_hour=60 * GIB)
-    found = {moment: sized(model(), busy, Limits(rto=100), moment=moment) for moment in Moment}
-    assert (found[Moment.ANY].size or 0) > (found[Moment.WORST].size or 0) > 0
-    at_worst = found[Moment.ANY].expected
+    found = {moment: sized(model(), busy, Limits(rto=100), moment=moment) for moment in CrashTime}
+    assert (found[CrashTime.ANY].size or 0) > (found[CrashTime.WORST].size or 0) > 0
+    at_worst = found[CrashTime.ANY].expected
     assert at_worst is not None
     assert at_worst.chance < 0.05 < at_worst.chance_at_worst
 

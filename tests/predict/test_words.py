@@ -17,7 +17,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from redolab.predict.advising import Moment, Sized, Sizing, sized
+from redolab.predict.advising import CrashTime, Sized, Sizing, sized
 from redolab.predict.calibration import Calibration
 from redolab.predict.compare import compared, compared_table
 from redolab.predict.log_size import Limits
@@ -52,7 +52,7 @@ def _size(console: Console) -> None:
 
 def _compare(console: Console) -> None:
     limits = Limits(rto=300)
-    sizing = Sizing(model("mysql-9", pool=8 * GIB), given(3 * GIB), limits, TRADES, Moment.WORST)
+    sizing = Sizing(model("mysql-9", pool=8 * GIB), given(3 * GIB), limits, TRADES, CrashTime.WORST)
     compared_table(compared(sizing, ServerFacts(pool=8 * GIB, cpus=16), GIB), limits, "mysql-9").show(console)
 
 

@@ -230,7 +230,7 @@ def test_a_server_that_may_be_running_is_not_to_be_killed_for_what_it_says() -> 
 
 
 def test_a_log_that_begins_in_the_middle_is_followed_for_as_long_as_it_complains() -> None:
-    """As of `kubectl logs --tail`, of a server that is stuck: it is not left before a minute has passed."""
+    """A tail as by `kubectl logs --tail`, of a server that is stuck: it is not left before a minute has passed."""
     follower = Follower(experience(), None, 0.0)
     hear(follower, COMPLAINS, 5.0)
     assert follower.complains(6.0)

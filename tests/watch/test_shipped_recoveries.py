@@ -12,7 +12,7 @@ from redolab.project import PROJECT
 from redolab.results.committed import BINARY_LOG, FOLLOWED, FULL_16G, HOST_F, HOST_G, MEMORY, READ_THREADS
 from redolab.runs.pages import measured_runs
 from redolab.watch.following.follow import experience
-from redolab.watch.following.time_left import ANY_KIND, Way, Widening
+from redolab.watch.following.time_left import ANY_KIND, IntervalWidening, Way
 
 LONG = 600.0
 """Seconds from which on a recovery is a long one."""
@@ -32,7 +32,7 @@ def test_they_are_what_the_committed_runs_give() -> None:
         assert rounded(by_kind) == rounded(shipped.widening[way])
 
 
-def rounded(by_kind: dict[str, Widening]) -> dict[str, tuple[float, float]]:
+def rounded(by_kind: dict[str, IntervalWidening]) -> dict[str, tuple[float, float]]:
     return {kind: (round(each.factor, 6), round(each.reach, 6)) for kind, each in by_kind.items()}
 
 

@@ -13,11 +13,11 @@ from redolab.watch.following.time_left import (
     POINTS,
     Course,
     Done,
-    Experience,
+    IntervalWidening,
     Knows,
+    RecordedRecoveries,
     TimeLeft,
     Track,
-    Widening,
     time_left,
     widening_for,
 )
@@ -91,7 +91,7 @@ def drawn(number: int, seed: int, *, slower: float = 1.0, turn: float = 1.0) -> 
 
 def tracks_like(recoveries: Sequence[Drawn], kind: str | None) -> Sequence[Track]:
     courses = tuple(each.course() for each in recoveries)
-    return Experience(courses=courses, widening={}, held={}).tracks(kind)
+    return RecordedRecoveries(courses=courses, widening={}, held={}).tracks(kind)
 
 
 TRACKS = tracks_like(drawn(150, 1), KIND)
@@ -156,7 +156,7 @@ def test_there_is_always_something_left_and_the_ends_lie_around_it() -> None:
     """Before anything was read, at the end, and for one that takes longer than any other did."""
     each = drawn(1, 7)[0]
     for now in (0.0, each.ready - 0.01, 5 * each.ready):
-        left = time_left(each.done(now), TRACKS, Widening(factor=1.3, reach=0.0))
+        left = time_left(each.done(now), TRACKS, IntervalWidening(factor=1.3, reach=0.0))
         assert 0 < left.low < left.seconds < left.high
         assert 0 <= left.share < 1
 
@@ -169,8 +169,8 @@ def test_other_servers_are_asked_where_a_kind_is_unknown() -> None:
 def test_an_interval_reaches_as_far_as_true_times_were_and_no_further() -> None:
     """Beyond all recoveries that are known, where others like it were beyond them too."""
     left = TimeLeft(seconds=10.0, low=9.0, high=11.0, least=8.0, most=12.0, share=0.5, knows=Knows.READING)
-    narrow = left.widened(Widening(factor=50.0, reach=0.0))
+    narrow = left.widened(IntervalWidening(factor=50.0, reach=0.0))
     assert (narrow.low, narrow.high) == (8.0, 12.0)
-    wide = left.widened(Widening(factor=50.0, reach=1.0))
+    wide = left.widened(IntervalWidening(factor=50.0, reach=1.0))
     assert wide.low == pytest.approx(10 / np.e)
     assert wide.high == pytest.approx(10 * np.e)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from redolab.errorlog.stamps import records
 from redolab.watch.following.follow import experience
+from redolab.watch.following.follow_view import rows
 from redolab.watch.following.follower import Follower
 from redolab.watch.following.log_tail import LoggedRecord
-from redolab.watch.following.view import rows
 
 WORDS = Path(__file__).with_name("followed.txt")
 _STARTS = (

@@ -20,7 +20,7 @@ from redolab.report.table import Column, ReportTable
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.sandbox import Sandbox
 from redolab.servers.sizes import crash_and_recovery, data_directory, default_dataset, fill_pool
-from redolab.slowlog.plugin.building import lacking_packages
+from redolab.slowlog.plugin.plugin_build import lacking_packages
 from redolab.units import GIB, format_size
 
 _FEWEST_CORES = 2

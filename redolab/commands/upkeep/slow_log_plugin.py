@@ -11,7 +11,7 @@ from redolab.progress import Progress
 from redolab.runs.store import RunStore
 from redolab.servers.catalogue import server_catalogue
 from redolab.slowlog.plugin import check_has_plugin
-from redolab.slowlog.plugin.building import built_slow_log_plugin
+from redolab.slowlog.plugin.plugin_build import built_slow_log_plugin
 
 
 def put_slow_log_plugin(progress: Progress, name: str, folder: Path) -> str:

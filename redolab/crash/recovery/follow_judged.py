@@ -24,12 +24,12 @@ from redolab.watch.following.log_tail import LoggedRecord
 from redolab.watch.following.time_left import (
     ANY_KIND,
     Done,
-    Experience,
     Held,
+    IntervalWidening,
+    RecordedRecoveries,
     TimeLeft,
     Track,
     Way,
-    Widening,
     time_left,
     widening_for,
 )
@@ -50,7 +50,7 @@ RULE_MB_S = 6.0
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class TimeLeftPrediction:
     """A prediction of `redolab follow` for one recovery, at one mark."""
 
     replay: Replay
@@ -92,25 +92,25 @@ class Prediction:
         return (max(0.0, self.done.total / (RULE_MB_S * 1e6) - self.done.elapsed) - self.left_s) / self.replay.ready
 
 
-def judged(replays: Sequence[Replay]) -> tuple[Mapping[Way, Sequence[Prediction]], Experience]:
+def judged(replays: Sequence[Replay]) -> tuple[Mapping[Way, Sequence[TimeLeftPrediction]], RecordedRecoveries]:
     """Return each recovery as `redolab follow` would have predicted it at each mark, and the experience from all.
 
     The intervals are as wide as held for other runs. By process there are only recoveries whose process was sampled.
     """
     courses = tuple(course for each in replays if (course := course_of(each)) is not None)
-    unwidened: dict[Way, list[Prediction]] = {way: [] for way in Way}
+    unwidened: dict[Way, list[TimeLeftPrediction]] = {way: [] for way in Way}
     for (run, kind), own in itertools.groupby(replays, lambda each: (each.run, each.kind)):
-        others = Experience(courses=tuple(each for each in courses if each.run != run), widening={}, held={})
+        others = RecordedRecoveries(courses=tuple(each for each in courses if each.run != run), widening={}, held={})
         tracks = others.tracks(kind)
         for replay, way in itertools.product(own, Way):
             unwidened[way] += _predictions(replay, others, tracks, way)
     predictions = {way: list(_widened_by_others(rows)) for way, rows in unwidened.items()}
     widening = {way: _widenings(rows) for way, rows in unwidened.items()}
     coverage = {way: _coverage(rows) for way, rows in predictions.items()}
-    return predictions, Experience(courses=courses, widening=widening, held=coverage)
+    return predictions, RecordedRecoveries(courses=courses, widening=widening, held=coverage)
 
 
-def as_frame(predictions: Mapping[Way, Sequence[Prediction]]) -> polars.DataFrame:
+def as_frame(predictions: Mapping[Way, Sequence[TimeLeftPrediction]]) -> polars.DataFrame:
     """Return a row for each recovery at each mark.
 
     `off`: signed error as a share of the whole time; a column says if the interval held. `straight` and `rule` are
@@ -138,20 +138,24 @@ def as_frame(predictions: Mapping[Way, Sequence[Prediction]]) -> polars.DataFram
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def grouped(predictions: Iterable[Prediction], key: Callable[[Prediction], K]) -> dict[K, list[Prediction]]:
+def grouped(
+    predictions: Iterable[TimeLeftPrediction], key: Callable[[TimeLeftPrediction], K]
+) -> dict[K, list[TimeLeftPrediction]]:
     """Return ascending key → predictions that have it."""
-    found: dict[K, list[Prediction]] = {}
+    found: dict[K, list[TimeLeftPrediction]] = {}
     for each in sorted(predictions, key=key):
         found.setdefault(key(each), []).append(each)
     return found
 
 
-def recoveries_in(predictions: Iterable[Prediction]) -> int:
+def recoveries_in(predictions: Iterable[TimeLeftPrediction]) -> int:
     """Return the number of predicted recoveries."""
     return len({id(each.replay) for each in predictions})
 
 
-def _predictions(replay: Replay, others: Experience, tracks: Sequence[Track], way: Way) -> Iterator[Prediction]:
+def _predictions(
+    replay: Replay, others: RecordedRecoveries, tracks: Sequence[Track], way: Way
+) -> Iterator[TimeLeftPrediction]:
     """Yield a recovery at each mark at which something shows, with intervals that are not widened."""
     if way in (Way.PROCESS, Way.PROCESS_ALONE):
         if replay.process is not None:
@@ -162,10 +166,12 @@ def _predictions(replay: Replay, others: Experience, tracks: Sequence[Track], wa
     moments = [mark * replay.ready for mark in MARKS]
     for mark, now, log in zip(MARKS, moments, replay.logs_at(moments), strict=True):
         done = log.done(now, total, replay.log_size if knows_redo else None)
-        yield Prediction(replay, mark, done, time_left(done, tracks))
+        yield TimeLeftPrediction(replay, mark, done, time_left(done, tracks))
 
 
-def _followed(replay: Replay, process: RecordedProcess, others: Experience, *, has_log: bool) -> Iterator[Prediction]:
+def _followed(
+    replay: Replay, process: RecordedProcess, others: RecordedRecoveries, *, has_log: bool
+) -> Iterator[TimeLeftPrediction]:
     follower = Follower(others, process, process.started, server=replay.server, has_log=has_log)
     before = float("-inf")
     for mark in MARKS:
@@ -179,10 +185,10 @@ def _followed(replay: Replay, process: RecordedProcess, others: Experience, *, h
                 follower.look(look.at)
         state, before = follower.state_at(now), now
         if state.left is not None:
-            yield Prediction(replay, mark, state.done, state.left)
+            yield TimeLeftPrediction(replay, mark, state.done, state.left)
 
 
-def _widened_by_others(unwidened: Sequence[Prediction]) -> Iterator[Prediction]:
+def _widened_by_others(unwidened: Sequence[TimeLeftPrediction]) -> Iterator[TimeLeftPrediction]:
     """Yield each with an interval as wide as held for servers of its kind in other runs."""
     for run, own in grouped(unwidened, lambda each: each.replay.run).items():
         widening = _widenings([each for each in unwidened if each.replay.run != run])
@@ -190,7 +196,7 @@ def _widened_by_others(unwidened: Sequence[Prediction]) -> Iterator[Prediction]:
             yield replace(each, left=each.left.widened(widening.get(each.replay.kind, widening[ANY_KIND])))
 
 
-def _widenings(unwidened: Sequence[Prediction]) -> dict[str, Widening]:
+def _widenings(unwidened: Sequence[TimeLeftPrediction]) -> dict[str, IntervalWidening]:
     """Return kind of server → how far its intervals must reach; a kind with too few recoveries has none of its own."""
     kinds = {
         kind: own
@@ -203,7 +209,7 @@ def _widenings(unwidened: Sequence[Prediction]) -> dict[str, Widening]:
     }
 
 
-def _coverage(predictions: Sequence[Prediction]) -> dict[str, Held]:
+def _coverage(predictions: Sequence[TimeLeftPrediction]) -> dict[str, Held]:
     late = grouped([each for each in predictions if each.mark > EARLY], lambda each: each.replay.kind)
     return {
         kind: Held(recoveries=recoveries_in(own), asked=len(own), inside=sum(each.inside for each in own))

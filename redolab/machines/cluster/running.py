@@ -18,10 +18,10 @@ from redolab.machine import bundle, files
 from redolab.machine.commit import lab_commit
 from redolab.machine.description import read_machine
 from redolab.machine.interrupts import unwinding
-from redolab.machines.cluster import work
+from redolab.machines.cluster import worker
 from redolab.machines.cluster.dask import MACHINE, WHOSE, ClusterAddress, prepare, reasons, security
 from redolab.machines.cluster.merging import Merging, groups_merged_whole
-from redolab.machines.cluster.work import Task, TaskOutcome
+from redolab.machines.cluster.worker import Task, TaskOutcome
 from redolab.progress import Progress
 from redolab.project import PROJECT
 from redolab.runs.experiment import Declaration
@@ -183,11 +183,11 @@ class _ClusterExecution:
             options=self.options,
             plan=msgspec.json.encode(self.plan).decode(),
             group=group,
-            lab=work.lab_version(),
+            lab=worker.lab_version(),
             logs=[name for name in files.names(self.run.folder / "logs") if name.startswith(prefixes)],
         )
         key = f"{self.run.name}-{group + 1}-{self._mark}"
-        return self.client.submit(work.do, task, key=key, resources={MACHINE: 1}, priority=-rank, pure=False)
+        return self.client.submit(worker.do, task, key=key, resources={MACHINE: 1}, priority=-rank, pure=False)
 
     def _completed(self, pending: Sequence[Future[TaskOutcome]]) -> Iterator[Future[TaskOutcome]]:
         """Yield each group whose outcome Dask knows. Raises `LabError` if the scheduler is gone."""

@@ -84,7 +84,7 @@ class RemoteJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class OtherMachine:
+class RemoteMachine:
     """Machine that is connected."""
 
     address: MachineAddress
@@ -223,7 +223,7 @@ class OtherMachine:
 
 
 @contextmanager
-def reached(address: MachineAddress, progress: Progress) -> Iterator[OtherMachine]:
+def reached(address: MachineAddress, progress: Progress) -> Iterator[RemoteMachine]:
     """Yield the machine, connected and with a Python for the lab. Raises `LabError`."""
     usual = shlex.split(os.environ.get("REDOLAB_SSH") or "ssh")
     program = Guest(address.provider).ssh_words() if address.is_guest else usual
@@ -235,7 +235,7 @@ def reached(address: MachineAddress, progress: Progress) -> Iterator[OtherMachin
             raise InvalidInput(f"{host} has no Python {'.'.join(map(str, _OLDEST))} or later", "install one there")
         if output.status:
             raise LabError(f"{host}: {last_line(output.err) or 'its shell does not work'}")
-        yield OtherMachine(address, _parsed(host, output.out, Facts), ssh)
+        yield RemoteMachine(address, _parsed(host, output.out, Facts), ssh)
 
 
 def asker() -> str:

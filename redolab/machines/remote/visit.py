@@ -16,7 +16,7 @@ from redolab.machine import files
 from redolab.machine.lab_folder import claim_lab_folder
 from redolab.machine.lock import locked
 from redolab.machines.remote.address import MachineAddress, known_machines, note_machine
-from redolab.machines.remote.machine import LAB_FOLDER, OtherMachine, RemoteJob, asker, reached
+from redolab.machines.remote.machine import LAB_FOLDER, RemoteJob, RemoteMachine, asker, reached
 from redolab.machines.remote.ssh import ConnectionLost
 from redolab.machines.remote.uploads import lab_paths, packed_packages, user_paths
 from redolab.machines.virtual.vagrant import Guest
@@ -117,7 +117,7 @@ def _row(address: MachineAddress) -> tuple[str, ...]:
     return (address.name, what, last.started, last.by)
 
 
-def _check_fetched(machine: OtherMachine) -> None:
+def _check_fetched(machine: RemoteMachine) -> None:
     for each in machine.jobs():
         if not each.fetched and machine.runs(each.id):
             raise InvalidInput(
@@ -128,7 +128,7 @@ def _check_fetched(machine: OtherMachine) -> None:
             )
 
 
-def _bring_all(machine: OtherMachine, servers: Sequence[str], progress: Progress) -> None:
+def _bring_all(machine: RemoteMachine, servers: Sequence[str], progress: Progress) -> None:
     """Copy the lab, its packages, these servers and the user's own files to the machine."""
     folder = PROJECT.lab / MACHINES
     claim_lab_folder(PROJECT.lab)
@@ -153,7 +153,7 @@ def _bring_all(machine: OtherMachine, servers: Sequence[str], progress: Progress
             machine.bring([f"{each.folder}/"], f"{LAB_FOLDER}/servers/{each.folder.name}", each.folder.name, progress)
 
 
-def _attend(machine: OtherMachine, job_id: str, progress: Progress) -> int:
+def _attend(machine: RemoteMachine, job_id: str, progress: Progress) -> int:
     """Show a job's output until it has ended, and fetch its runs; return its exit status. Raises `LabError`."""
     try:
         _show(machine, job_id)
@@ -171,7 +171,7 @@ def _attend(machine: OtherMachine, job_id: str, progress: Progress) -> int:
     return ended.status
 
 
-def _show(machine: OtherMachine, job_id: str) -> None:
+def _show(machine: RemoteMachine, job_id: str) -> None:
     """Print a job's output here until the job has ended. Ctrl-C has it end; a second one leaves it to itself."""
     stopping = False
     with machine.showing(job_id) as program:
@@ -186,7 +186,7 @@ def _show(machine: OtherMachine, job_id: str) -> None:
                 machine.stop(job_id)
 
 
-def fetch_runs(machine: OtherMachine, job: RemoteJob, progress: Progress) -> None:
+def fetch_runs(machine: RemoteMachine, job: RemoteJob, progress: Progress) -> None:
     """Fetch the runs of a job that has ended, and note on the machine that its owner has them.
 
     Incomplete runs stay in a side folder, so that they do not pass for results. After a lost connection the next call

@@ -14,7 +14,7 @@ import numpy as np
 from redolab.predict.grouping import by_key
 from redolab.predict.recovery_time.pooling import PooledRates, Pooling, Subject, SubjectData, pooled
 from redolab.predict.recovery_time.terms import TERMS, DiskRates, Part, seconds_by_part
-from redolab.predict.recovery_time.work import Crash, DirtyPages, Memory, Work, dirty_pages_of, work
+from redolab.predict.recovery_time.work import CrashSize, DirtyPages, Memory, Work, dirty_pages_of, work
 
 POOLING = Pooling()
 _FOR_A_BYTE = np.arange(0.3, 6.0, 0.02)
@@ -44,7 +44,7 @@ class Observation:
     log_size: int
     pool: int
     workload: str
-    crash: Crash
+    crash: CrashSize
     disk: DiskRates
     batches: int | None
     pages: float | None
@@ -77,21 +77,21 @@ class Fitted(msgspec.Struct, frozen=True, kw_only=True):
     dirty_pages: DirtyPages
     """Dirty pages at a crash, by its redo."""
 
-    def work(self, crash: Crash, pool: float) -> Work:
+    def work(self, crash: CrashSize, pool: float) -> Work:
         """Return the work of recovering a crash with a buffer pool of `pool` bytes."""
         return work(crash, pool, self.memory)
 
-    def parts(self, crash: Crash, pool: float, disk: DiskRates) -> dict[Part, float]:
+    def parts(self, crash: CrashSize, pool: float, disk: DiskRates) -> dict[Part, float]:
         """Return the predicted seconds of each part."""
         return seconds_by_part(self.rates, self.work(crash, pool), disk)
 
-    def ready(self, crash: Crash, pool: float, disk: DiskRates) -> float:
+    def ready(self, crash: CrashSize, pool: float, disk: DiskRates) -> float:
         """Return the predicted seconds to ready."""
         return sum(self.parts(crash, pool, disk).values())
 
     def ready_by_redo(self, redo: float, pool: float, disk: DiskRates) -> float:
         """Return the predicted seconds to ready if the dirty pages are not known."""
-        return self.ready(Crash(redo=redo, dirty_pages=self.dirty_pages.at(redo)), pool, disk)
+        return self.ready(CrashSize(redo=redo, dirty_pages=self.dirty_pages.at(redo)), pool, disk)
 
 
 def fit_together(observations: Sequence[Observation]) -> Mapping[Subject, Fitted]:

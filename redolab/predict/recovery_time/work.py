@@ -26,7 +26,7 @@ ROOMY, CROWDED = 0.85, 1.15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Crash:
+class CrashSize:
     """Redo and dirty pages that a crash leaves."""
 
     redo: float
@@ -56,7 +56,7 @@ class DirtyPages(msgspec.Struct, frozen=True, kw_only=True):
         return self.at_most * math.pow(share, 1.0 if share > 1 else self.power)
 
 
-def dirty_pages_of(crashes: Sequence[Crash], *, of_one_load: bool = False) -> DirtyPages:
+def dirty_pages_of(crashes: Sequence[CrashSize], *, of_one_load: bool = False) -> DirtyPages:
     """Return the dirty pages fitted to crashes; `of_one_load`, on tables of one size, by least squares of logarithms.
 
     Otherwise, or if their redo hardly differs, they are proportional to the redo. Raises `ValueError` if no crash has
@@ -89,11 +89,11 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     each.
     """
 
-    def needed(self, crash: Crash) -> float:
+    def needed(self, crash: CrashSize) -> float:
         """Return the bytes of the pool that hold all redo at once."""
         return self.per_byte * crash.redo
 
-    def surely_enough(self, crash: Crash) -> float:
+    def surely_enough(self, crash: CrashSize) -> float:
         """Return the bytes of the pool with which one batch is certain."""
         return SURE_OF_ONE_BATCH * self.needed(crash)
 
@@ -114,7 +114,7 @@ class Work:
     """Pages that must be written back to make room before the recovery ends."""
 
 
-def work(crash: Crash, pool: float, memory: Memory) -> Work:
+def work(crash: CrashSize, pool: float, memory: Memory) -> Work:
     """Return the work of a server with such `memory` and a buffer pool of `pool` bytes."""
     batches = max(1, math.ceil(memory.needed(crash) / pool))
     pages = crash.dirty_pages * memory.pages_per_dirty_page * batches**memory.repetition

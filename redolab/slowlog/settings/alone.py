@@ -16,7 +16,7 @@ from redolab.servers.address import Address
 from redolab.slowlog.settings import note as notes
 from redolab.slowlog.settings.changes import left_behind
 from redolab.slowlog.settings.note import Note, ServerIdentity
-from redolab.slowlog.settings.server import UserServer
+from redolab.slowlog.settings.user_server import UserServer
 
 _NAME = "redolab_slowlog"
 TO_LEAVE = 3.0

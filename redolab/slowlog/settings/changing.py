@@ -19,7 +19,7 @@ from redolab.slowlog.settings.changes import Change
 from redolab.slowlog.settings.event import event_name, make_event
 from redolab.slowlog.settings.note import Note, NotedAddress
 from redolab.slowlog.settings.restoring import Messages, put_back
-from redolab.slowlog.settings.server import UserServer
+from redolab.slowlog.settings.user_server import UserServer
 from redolab.slowlog.settings.watchdog import Watchdog, start_watchdog
 
 _TO_BEGIN = 600.0

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from redolab.errors import InvalidInput
 from redolab.slowlog.settings.changes import FILE, Change, same_value
-from redolab.slowlog.settings.server import UserServer
+from redolab.slowlog.settings.user_server import UserServer
 
 _SCHEMA = "mysql"
 _WITHOUT_BINARY_LOG = "SET SESSION sql_log_bin = 0"

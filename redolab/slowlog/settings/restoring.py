@@ -15,7 +15,7 @@ from redolab.slowlog.settings.alone import server_locked
 from redolab.slowlog.settings.changes import FILE, QUIET, same_value, undoing
 from redolab.slowlog.settings.event import drop_event
 from redolab.slowlog.settings.note import Note
-from redolab.slowlog.settings.server import CLOCK_TOLERANCE, Restarted, UserServer
+from redolab.slowlog.settings.user_server import CLOCK_TOLERANCE, Restarted, UserServer
 
 _TRIES = 3
 _PATIENCE = 10.0

@@ -26,7 +26,7 @@ from redolab.machine import interrupts
 from redolab.slowlog.settings import note as notes
 from redolab.slowlog.settings.note import NotedAddress, ServerIdentity
 from redolab.slowlog.settings.restoring import Messages, put_back
-from redolab.slowlog.settings.server import UserServer
+from redolab.slowlog.settings.user_server import UserServer
 
 PATIENCE = 86_400.0
 """Seconds for which the watchdog retries an unreachable server: a laptop sleeps, a network is away."""

@@ -18,12 +18,12 @@ from redolab.errors import FindingsMade, InvalidInput
 from redolab.project import PROJECT
 from redolab.units import format_duration
 from redolab.watch.following.advice import Advice
+from redolab.watch.following.follow_view import caution_in_words, for_programs, line, rows, summary
 from redolab.watch.following.follower import Followed, Follower, State
 from redolab.watch.following.log_tail import LogTail
 from redolab.watch.following.screen import Screen
 from redolab.watch.following.server_process import ServerProcess, servers_here
-from redolab.watch.following.time_left import Experience
-from redolab.watch.following.view import caution_in_words, for_programs, line, rows, summary
+from redolab.watch.following.time_left import RecordedRecoveries
 
 if TYPE_CHECKING:
     from redolab.servers.address import Address
@@ -41,13 +41,13 @@ _SEEK_EVERY = 2.0
 """Seconds between two looks for the process that writes a log."""
 
 
-def experience(packed: bytes | None = None) -> Experience:
+def experience(packed: bytes | None = None) -> RecordedRecoveries:
     """Return the recorded recoveries that predictions rest on; `packed`: the bytes of their file, where it is none.
 
     Raises `InvalidInput` if they are damaged.
     """
     try:
-        return msgspec.json.decode(lzma.decompress(packed or RECOVERIES.read_bytes()), type=Experience)
+        return msgspec.json.decode(lzma.decompress(packed or RECOVERIES.read_bytes()), type=RecordedRecoveries)
     except (OSError, lzma.LZMAError, msgspec.DecodeError) as error:
         raise InvalidInput(f"{RECOVERIES}: {error}", "take it again from the release that you have") from error
 
@@ -67,7 +67,7 @@ class FollowRequest:
     """True to wait for the next start if none is in progress."""
 
 
-def follow(request: FollowRequest, known: Experience, every: float | None, *, as_json: bool) -> None:
+def follow(request: FollowRequest, known: RecordedRecoveries, every: float | None, *, as_json: bool) -> None:
     """Follow a recovery until the server is ready, or to the end of its rollback where an address is given.
 
     `every`: seconds from one time that it is shown to the next; None for the usual ones. Raises `InvalidInput`,

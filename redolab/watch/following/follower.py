@@ -18,7 +18,7 @@ from redolab.watch.following.log_tail import LoggedRecord
 from redolab.watch.following.process_course import ProcessCourse
 from redolab.watch.following.server_process import Look, ShownProcess
 from redolab.watch.following.service import StartLimit
-from redolab.watch.following.time_left import ANY_KIND, Done, Experience, Held, TimeLeft, Way, time_left
+from redolab.watch.following.time_left import ANY_KIND, Done, Held, RecordedRecoveries, TimeLeft, Way, time_left
 
 _RATE_OVER = 10.0
 """Seconds over which a rate is shown."""
@@ -93,7 +93,7 @@ class Follower:
 
     def __init__(
         self,
-        experience: Experience,
+        experience: RecordedRecoveries,
         process: ShownProcess | None,
         now: float,
         *,

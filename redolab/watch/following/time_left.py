@@ -139,7 +139,7 @@ class TimeLeft(msgspec.Struct, frozen=True, kw_only=True):
     """Share of its whole time that has passed."""
     knows: Knows
 
-    def widened(self, by: Widening) -> TimeLeft:
+    def widened(self, by: IntervalWidening) -> TimeLeft:
         """Return the same time with an interval as wide as other recoveries needed."""
         low = self.seconds * math.exp(-by.factor * _reach(self.low, self.seconds))
         high = self.seconds * math.exp(by.factor * _reach(self.high, self.seconds))
@@ -157,7 +157,7 @@ class Way(StrEnum):
     LOG = "log"
 
 
-class Widening(msgspec.Struct, frozen=True, kw_only=True):
+class IntervalWidening(msgspec.Struct, frozen=True, kw_only=True):
     """Width that an interval needs to hold eight times in ten, in natural logarithms."""
 
     factor: float
@@ -177,16 +177,16 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     inside: int
 
 
-class Experience(msgspec.Struct, frozen=True, kw_only=True):
+class RecordedRecoveries(msgspec.Struct, frozen=True, kw_only=True):
     """Recorded recoveries, and the widths of intervals that they need."""
 
     courses: tuple[Course, ...]
-    widening: dict[Way, dict[str, Widening]]
+    widening: dict[Way, dict[str, IntervalWidening]]
     """Way → kind of server, or `ANY_KIND` → width that its intervals need."""
     held: dict[Way, dict[str, Held]]
     """Way → kind of server → number of its intervals that then held."""
 
-    def widening_of(self, way: Way, kind: str | None) -> Widening | None:
+    def widening_of(self, way: Way, kind: str | None) -> IntervalWidening | None:
         """Return the width that intervals need for a kind of server, or for any if it is unknown; None without data."""
         known = self.widening.get(way, {})
         return known.get(kind or ANY_KIND, known.get(ANY_KIND))
@@ -223,7 +223,7 @@ def _scaled(numbers: Sequence[int], unit: float) -> Sequence[float]:
     return [number / unit for number in numbers]
 
 
-def time_left(done: Done, tracks: Sequence[Track], widening: Widening | None = None) -> TimeLeft:
+def time_left(done: Done, tracks: Sequence[Track], widening: IntervalWidening | None = None) -> TimeLeft:
     """Return the time left by these recoveries, of which there is at least one."""
     known = sorted(_as_it_went(done, track) for track in tracks)
     seconds = [each for each, _ in known]
@@ -244,14 +244,14 @@ def time_left(done: Done, tracks: Sequence[Track], widening: Widening | None = N
     return left if widening is None else left.widened(widening)
 
 
-def widening_for(predicted: Sequence[tuple[TimeLeft, float]]) -> Widening:
+def widening_for(predicted: Sequence[tuple[TimeLeft, float]]) -> IntervalWidening:
     """Return the width at which eight in ten intervals hold, from (expected before widening, true seconds left)."""
     errors = [abs(math.log(true / left.seconds)) for left, true in predicted]
     scores = [
         error / _reach(left.high if true > left.seconds else left.low, left.seconds)
         for error, (left, true) in zip(errors, predicted, strict=True)
     ]
-    return Widening(factor=_quantile(scores, _HIGH - _LOW), reach=_quantile(errors, _HIGH - _LOW))
+    return IntervalWidening(factor=_quantile(scores, _HIGH - _LOW), reach=_quantile(errors, _HIGH - _LOW))
 
 
 def _quantile(values: Sequence[float], share: float) -> float:

@@ -25,7 +25,7 @@ _ELSEWHERE = "give the URL below which /api/v1/query answers: of PMM it is https
 S = TypeVar("S")
 
 
-class Sample(msgspec.Struct, frozen=True):
+class PrometheusSample(msgspec.Struct, frozen=True):
     """Values of a series at one time."""
 
     metric: dict[str, str]
@@ -33,7 +33,7 @@ class Sample(msgspec.Struct, frozen=True):
     """Seconds since 1970, and the number as text."""
 
 
-class Series(msgspec.Struct, frozen=True):
+class PrometheusSeries(msgspec.Struct, frozen=True):
     """Values of a series at several times."""
 
     metric: dict[str, str]
@@ -69,14 +69,14 @@ class Prometheus:
         self._headers = config.headers()
         self._opener = urllib.request.build_opener(_Stay, urllib.request.HTTPSHandler(context=config.tls()))
 
-    def instant(self, expression: str, at: float) -> list[Sample]:
+    def instant(self, expression: str, at: float) -> list[PrometheusSample]:
         """Return the values of an expression at one time. Raise `LabError` if there is no answer."""
-        return self._ask("query", {"query": expression, "time": f"{at:.3f}"}, _Answer[Sample])
+        return self._ask("query", {"query": expression, "time": f"{at:.3f}"}, _Answer[PrometheusSample])
 
-    def series(self, expression: str, start: float, end: float, step: float) -> list[Series]:
+    def series(self, expression: str, start: float, end: float, step: float) -> list[PrometheusSeries]:
         """Return an expression's values every `step` seconds from start to end. Raise `LabError` without an answer."""
         span = {"start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{step:.3f}"}
-        return self._ask("query_range", {"query": expression, **span}, _Answer[Series])
+        return self._ask("query_range", {"query": expression, **span}, _Answer[PrometheusSeries])
 
     def _ask(self, call: str, parameters: dict[str, str], kind: type[_Answer[S]]) -> list[S]:
         with self._counting:
@@ -105,7 +105,7 @@ class Prometheus:
             return InvalidInput(f"{self.url} refuses who asks ({error.code} {error.reason})", _CREDENTIALS)
         if location := error.headers.get("Location"):
             return InvalidInput(f"{self.url} is at another place ({location})", _ELSEWHERE)
-        answer = _decoded(error.read(), _Answer[Sample])
+        answer = _decoded(error.read(), _Answer[PrometheusSample])
         if answer is None or not answer.error:
             return LabError(f"{self.url} answers {error.code} {error.reason}", _ELSEWHERE)
         if answer.errorType == "timeout":

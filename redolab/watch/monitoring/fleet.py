@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from redolab.errors import InvalidInput
-from redolab.predict.advising import Moment, SizeLine, Sizing
+from redolab.predict.advising import CrashTime, SizeLine, Sizing
 from redolab.predict.asking import model_for
 from redolab.predict.demand import Demand
 from redolab.predict.log_size import Basis, Limits
@@ -38,7 +38,7 @@ class FleetQuestion:
     limits: Limits
     storage: str
     workload: str | None = None
-    moment: Moment = Moment.ANY
+    moment: CrashTime = CrashTime.ANY
     server_rules: Sequence[Rule] = ()
     from_os_log_written: bool = False
 
@@ -183,7 +183,7 @@ def _with_prediction(row: FleetRow, demand: Demand, sizing: Sizing) -> FleetRow:
     return row
 
 
-def _effect(now: SizeLine | None, then: SizeLine | None, moment: Moment) -> str:
+def _effect(now: SizeLine | None, then: SizeLine | None, moment: CrashTime) -> str:
     """Return the gain or cost of the size to set, in words."""
     if then is None:
         return ""
@@ -196,8 +196,8 @@ def _effect(now: SizeLine | None, then: SizeLine | None, moment: Moment) -> str:
     return f"95 % upper bound {after} instead of {_seconds(_bound(now, moment))}; {holds}"
 
 
-def _bound(line: SizeLine, moment: Moment) -> float:
-    return line.ninety.high_s if line.usual is None or moment is Moment.WORST else line.usual.ninety_five_s
+def _bound(line: SizeLine, moment: CrashTime) -> float:
+    return line.ninety.high_s if line.usual is None or moment is CrashTime.WORST else line.usual.ninety_five_s
 
 
 def _hours(line: SizeLine) -> str:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from redolab.counters.series import HOUR
 from redolab.errors import InvalidInput
 from redolab.servers.dialects import LARGEST_BINARY_LOG, Dialect, Version, dialect_of, family_of
-from redolab.watch.monitoring.endpoint import Prometheus, Sample, Series
+from redolab.watch.monitoring.endpoint import Prometheus, PrometheusSample, PrometheusSeries
 from redolab.watch.monitoring.promql import IDENTITY, NAME, Expressions, matcher, variable_name
 
 DAY = 24 * HOUR
@@ -219,7 +219,7 @@ def _values(prometheus: Prometheus, expression: str, at: float) -> dict[Identity
     return {_identity(each): float(each.value[1]) for each in prometheus.instant(expression, at)}
 
 
-def _identity(values: Sample | Series) -> Identity:
+def _identity(values: PrometheusSample | PrometheusSeries) -> Identity:
     instance, service = (values.metric.get(label, "") for label in IDENTITY)
     return instance, service
 

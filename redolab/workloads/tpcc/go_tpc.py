@@ -17,9 +17,9 @@ from redolab.workloads.contract import RunningWorkload
 from redolab.workloads.data import DATABASE, Clients
 from redolab.workloads.reporting import running
 from redolab.workloads.tpcc.base import TpccWorkload
-from redolab.workloads.tpcc.building import build_go_tpc, built, go_tpc_version
 from redolab.workloads.tpcc.reports import GoTpcReports
 from redolab.workloads.tpcc.tables import TpccTables
+from redolab.workloads.tpcc.tpcc_build import build_go_tpc, built, go_tpc_version
 
 _NAME = "go-tpc"
 _LOAD_THREADS = 4

@@ -8,7 +8,7 @@ import polars
 import pytest
 
 from redolab.counters.live.collected import read_collected
-from redolab.counters.live.watching import kept_in
+from redolab.counters.live.sampling import kept_in
 from redolab.counters.series import series_of
 from redolab.errors import InvalidInput
 from redolab.servers.redo_counters import Sample

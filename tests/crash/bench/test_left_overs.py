@@ -18,7 +18,7 @@ from redolab.disks.profiles import HOME
 from redolab.lab import Lab
 from redolab.machine import files
 from redolab.machine.description import read_machine
-from redolab.machines.cluster import work
+from redolab.machines.cluster import worker
 from redolab.runs.estimate import Experience
 from redolab.runs.execution import Execution
 from redolab.runs.plan import draw_plan
@@ -78,8 +78,8 @@ def test_what_another_run_measures_on_stays(lab: Lab, tmp_path: Path, plan: Cras
 
 
 def test_a_worker_removes_what_a_killed_job_had_made(lab: Lab, plan: CrashPlan) -> None:
-    jobs = lab.folder / work.JOBS
-    _ended_before_it_removed_its_image(lab, jobs / "killed" / work.GROUP, plan)
-    work.clear_other_jobs(jobs / "now", lab)
+    jobs = lab.folder / worker.JOBS
+    _ended_before_it_removed_its_image(lab, jobs / "killed" / worker.GROUP, plan)
+    worker.clear_other_jobs(jobs / "now", lab)
     assert image().name not in ImageStore(lab.home).names()
     assert files.names(jobs) == []

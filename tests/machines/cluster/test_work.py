@@ -9,7 +9,7 @@ import pytest
 
 from redolab.errors import LabError
 from redolab.lab import Lab
-from redolab.machines.cluster.work import JOB, JOBS, Task, clear_other_jobs, do_job_in
+from redolab.machines.cluster.worker import JOB, JOBS, Task, clear_other_jobs, do_job_in
 from redolab.runs.experiment_names import experiment_names
 from redolab.runs.factors import read_factors
 from redolab.runs.loading import load_experiment

@@ -12,7 +12,7 @@ import pytest
 
 from redolab.errors import LabError
 from redolab.machines.remote.address import MachineAddress
-from redolab.machines.remote.machine import OtherMachine
+from redolab.machines.remote.machine import RemoteMachine
 from redolab.machines.remote.ssh import ConnectionLost, Ssh
 from redolab.machines.remote.visit import fetch_runs
 from redolab.runs.schema import RunState
@@ -47,7 +47,7 @@ def run(there: Path) -> Run:
 def fetch(there: Path, ssh: Sequence[str] = HERE) -> None:
     """Fetch the runs that a new job has changed there: all of them."""
     ended(there, started(there, ["sh", "-c", f"touch {there}/runs/*/run.json"]))
-    machine = OtherMachine(ADDRESS, facts(there), Ssh("there", ssh))
+    machine = RemoteMachine(ADDRESS, facts(there), Ssh("there", ssh))
     fetch_runs(machine, machine.jobs()[-1], QUIET)
 
 
@@ -96,10 +96,10 @@ def test_a_connection_that_is_lost_meanwhile_leaves_no_result(there: Path, run: 
     assert [each.name for each in RunStore(tmp_path / "here").all()] == [run.name]
 
 
-def hostile(folder: Path, answer: bytes) -> OtherMachine:
+def hostile(folder: Path, answer: bytes) -> RemoteMachine:
     """A machine that gives this answer whatever it is asked."""
     (folder / "answer").write_bytes(answer)
-    return OtherMachine(ADDRESS, facts(folder), Ssh("there", ["sh", "-c", f"cat {folder}/answer"]))
+    return RemoteMachine(ADDRESS, facts(folder), Ssh("there", ["sh", "-c", f"cat {folder}/answer"]))
 
 
 @pytest.mark.parametrize("name", ["../outside", "..", ".x", "", "a/b", "a\n", 7, None])

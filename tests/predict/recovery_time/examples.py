@@ -11,7 +11,7 @@ import msgspec
 
 from redolab.predict.recovery_time.fit import Fitted, Observation, fit_together
 from redolab.predict.recovery_time.terms import DiskRates, Part
-from redolab.predict.recovery_time.work import Crash, DirtyPages, Memory
+from redolab.predict.recovery_time.work import CrashSize, DirtyPages, Memory
 from redolab.units import GIB, MIB
 
 MEMORY = Memory(per_byte=2.0, pages_per_dirty_page=1.1, repetition=0.8)
@@ -62,10 +62,10 @@ def fit(recoveries: Sequence[Observation]) -> Fitted:
     return fitted
 
 
-def crash(log_size: int) -> Crash:
+def crash(log_size: int) -> CrashSize:
     """A crash with a log of that size filled up to where flushing is forced."""
     redo = 0.7 * log_size
-    return Crash(redo=redo, dirty_pages=redo / REDO_OF_A_PAGE)
+    return CrashSize(redo=redo, dirty_pages=redo / REDO_OF_A_PAGE)
 
 
 def observations(

@@ -27,7 +27,7 @@ from redolab.predict.recovery_time.spread import (
     spread_of,
 )
 from redolab.predict.recovery_time.terms import TERMS, Part
-from redolab.predict.recovery_time.work import Crash, dirty_pages_of, work
+from redolab.predict.recovery_time.work import CrashSize, dirty_pages_of, work
 from redolab.servers.redo_capacity import PAGE_SIZE
 from redolab.units import GIB, MIB
 from tests.predict.recovery_time.examples import (
@@ -46,7 +46,7 @@ RELATIVES = {"mariadb-10.11": ["mariadb-11.8"], "mariadb-11.8": ["mariadb-10.11"
 
 
 def test_redo_that_fits_the_pool_is_one_batch() -> None:
-    there = Crash(redo=1e9, dirty_pages=10_000)
+    there = CrashSize(redo=1e9, dirty_pages=10_000)
     one, two = work(there, 2e9, MEMORY), work(there, 1.9e9, MEMORY)
     assert (one.batches, one.stored) == (1, 1e9)
     assert one.pages == pytest.approx(11_000)
@@ -100,25 +100,29 @@ def test_who_was_measured_on_one_disk_takes_what_disks_do_from_its_family() -> N
 
 def test_redo_that_changes_the_same_pages_again_dirties_few_more() -> None:
     sizes = [10e6, 50e6, 200e6, 900e6]
-    hot = [Crash(redo=redo, dirty_pages=500 * redo**0.3) for redo in sizes]
+    hot = [CrashSize(redo=redo, dirty_pages=500 * redo**0.3) for redo in sizes]
     found = dirty_pages_of(hot, of_one_load=True)
     assert found.power == pytest.approx(0.3)
     assert found.at(100e6) == pytest.approx(500 * 100e6**0.3)
     # Beyond what was measured nothing is spared.
     assert found.at(1800e6) == pytest.approx(2 * found.at(900e6))
-    ever_others = dirty_pages_of([Crash(redo=redo, dirty_pages=redo**1.2) for redo in sizes], of_one_load=True)
+    ever_others = dirty_pages_of([CrashSize(redo=redo, dirty_pages=redo**1.2) for redo in sizes], of_one_load=True)
     assert ever_others.power == 1.0
 
 
 def test_tables_of_many_sizes_and_redo_that_hardly_differs_tell_no_power() -> None:
-    two = [Crash(redo=1e9, dirty_pages=1000), Crash(redo=1.1e9, dirty_pages=3000), Crash(redo=1.05e9, dirty_pages=2300)]
+    two = [
+        CrashSize(redo=1e9, dirty_pages=1000),
+        CrashSize(redo=1.1e9, dirty_pages=3000),
+        CrashSize(redo=1.05e9, dirty_pages=2300),
+    ]
     for found in (dirty_pages_of(two, of_one_load=True), dirty_pages_of(two)):
         assert found.power == 1.0
         assert found.at(3.15e9) == pytest.approx(6300)
 
 
 def test_pages_are_written_back_only_where_the_pool_is_short() -> None:
-    there = Crash(redo=1e9, dirty_pages=10_000)
+    there = CrashSize(redo=1e9, dirty_pages=10_000)
     needed = 2e9 + 11_000 * PAGE_SIZE
     assert work(there, needed / 0.8, MEMORY).written == 0
     assert work(there, needed / 1.0, MEMORY).written == pytest.approx(11_000 / 2)

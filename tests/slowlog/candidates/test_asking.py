@@ -16,9 +16,9 @@ from redolab.lab import Lab
 from redolab.servers.address import Address
 from redolab.servers.dialects import SLOW_LOG, SOCKET
 from redolab.servers.instance import Instance
-from redolab.slowlog.candidates.asking import AskedServer, TimedOut, asked_server
 from redolab.slowlog.candidates.counting import countable
-from redolab.slowlog.candidates.judging import Execution, Judgement, Known, Rows, Verdict, judge
+from redolab.slowlog.candidates.deciding import CandidateJudgement, Known, LoggedExecution, Rows, Verdict, judge
+from redolab.slowlog.candidates.explain import AskedServer, TimedOut, asked_server
 from tests.command import redolab
 from tests.slowlog.candidates.examples import DATABASE, OTHERS, ROWS, SOURCE, counted, running
 
@@ -36,8 +36,8 @@ def asked(instance: Instance, at_most: float = 10.0) -> Iterator[AskedServer]:
         yield server
 
 
-def judged(server: AskedServer, text: str, sent: int = 1, examined: int = 1000) -> Judgement:
-    execution = Execution(text=text, database=DATABASE, rows_sent=sent, rows_examined=examined)
+def judged(server: AskedServer, text: str, sent: int = 1, examined: int = 1000) -> CandidateJudgement:
+    execution = LoggedExecution(text=text, database=DATABASE, rows_sent=sent, rows_examined=examined)
     return judge(execution, server, measure=True)
 
 
@@ -204,9 +204,9 @@ def test_what_is_not_there_not_allowed_or_not_a_table_leaves_a_unknown(instance:
             found = judged(server, statement)
             assert (found.verdict, found.rows.known) == (Verdict.UNKNOWN, Known.UNKNOWN)
             assert reason in found.note
-        elsewhere = Execution(text="SELECT COUNT(*) FROM t", database="nowhere", rows_sent=1, rows_examined=9)
+        elsewhere = LoggedExecution(text="SELECT COUNT(*) FROM t", database="nowhere", rows_sent=1, rows_examined=9)
         assert "nowhere" in judge(elsewhere, server, measure=True).note
-        nameless = Execution(text="SELECT COUNT(*) FROM t", database=None, rows_sent=1, rows_examined=9)
+        nameless = LoggedExecution(text="SELECT COUNT(*) FROM t", database=None, rows_sent=1, rows_examined=9)
         assert judge(nameless, server, measure=True).note
     address = {"MYSQL_PWD": ""}
     log = instance.folder / "written.log"

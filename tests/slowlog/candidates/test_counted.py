@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redolab.project import PROJECT
-from redolab.slowlog.candidates.asking import TableRead, counted_tables
+from redolab.slowlog.candidates.explain import TableRead, counted_tables
 from tests.slowlog.candidates.examples import ROWS, read_counted, tables
 
 SEEN = read_counted()

@@ -9,7 +9,19 @@ from dataclasses import dataclass
 import pytest
 from typing_extensions import override
 
-from redolab.slowlog.candidates.asking import (
+from redolab.slowlog.candidates.candidates_report import CandidatesReport, as_json
+from redolab.slowlog.candidates.counting import Countable
+from redolab.slowlog.candidates.deciding import (
+    ClassToJudge,
+    Judged,
+    Known,
+    LoggedExecution,
+    Rows,
+    RowsBound,
+    Verdict,
+    judge,
+)
+from redolab.slowlog.candidates.explain import (
     AskedServer,
     NotAnswered,
     TableRead,
@@ -17,9 +29,6 @@ from redolab.slowlog.candidates.asking import (
     estimated_rows,
     plan_of,
 )
-from redolab.slowlog.candidates.counting import Countable
-from redolab.slowlog.candidates.judging import Bound, ClassToJudge, Execution, Judged, Known, Rows, Verdict, judge
-from redolab.slowlog.candidates.report import CandidatesReport, as_json
 
 SCAN = TableRead("SIMPLE", "t", "ALL", 1000, 10.0)
 
@@ -39,8 +48,8 @@ class MadeServer(AskedServer):
         return self.rows
 
 
-def execution(text: str, sent: int | None, examined: int | None, cut: bool = False) -> Execution:
-    return Execution(text=text, database="d", rows_sent=sent, rows_examined=examined, cut=cut)
+def execution(text: str, sent: int | None, examined: int | None, cut: bool = False) -> LoggedExecution:
+    return LoggedExecution(text=text, database="d", rows_sent=sent, rows_examined=examined, cut=cut)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +104,7 @@ def test_what_is_not_answered_or_refused_is_unknown_and_said() -> None:
 def test_a_limit_of_groups_makes_a_a_bound() -> None:
     limited = execution("SELECT a FROM t GROUP BY a LIMIT 2", 2, 50)
     found = judge(limited, MadeServer(rows=100), measure=True)
-    assert (found.rows.bound, found.verdict) == (Bound.AT_MOST, Verdict.UNKNOWN)
+    assert (found.rows.bound, found.verdict) == (RowsBound.AT_MOST, Verdict.UNKNOWN)
     assert judge(limited, MadeServer(rows=5), measure=True).verdict is Verdict.CANDIDATE
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from redolab.slowlog.candidates.judging import Bound, Known, Rows, rows_by_log
+from redolab.slowlog.candidates.deciding import Known, Rows, RowsBound, rows_by_log
 from redolab.slowlog.candidates.shape import Grouping, Shape, Unreadable, parse, shape_of
 
 
@@ -74,10 +74,10 @@ def test_an_empty_or_huge_text_is_unreadable(text: str) -> None:
     ("text", "rows"),
     [
         ("SELECT a FROM t", Rows(7, Known.LOG)),
-        ("SELECT DISTINCT a FROM t", Rows(7, Known.LOG, Bound.AT_LEAST)),
-        ("SELECT a FROM t GROUP BY a", Rows(7, Known.LOG, Bound.AT_LEAST)),
-        ("SELECT a FROM t GROUP BY a WITH ROLLUP", Rows(0, Known.LOG, Bound.AT_LEAST)),
-        ("SELECT COUNT(*) FROM t", Rows(0, Known.LOG, Bound.AT_LEAST)),
+        ("SELECT DISTINCT a FROM t", Rows(7, Known.LOG, RowsBound.AT_LEAST)),
+        ("SELECT a FROM t GROUP BY a", Rows(7, Known.LOG, RowsBound.AT_LEAST)),
+        ("SELECT a FROM t GROUP BY a WITH ROLLUP", Rows(0, Known.LOG, RowsBound.AT_LEAST)),
+        ("SELECT COUNT(*) FROM t", Rows(0, Known.LOG, RowsBound.AT_LEAST)),
     ],
 )
 def test_what_the_log_alone_tells(text: str, rows: Rows) -> None:

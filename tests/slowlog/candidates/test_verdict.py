@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redolab.project import PROJECT
-from redolab.slowlog.candidates.judging import (
+from redolab.slowlog.candidates.deciding import (
     CANDIDATE,
     PERFECT,
-    Bound,
     Known,
     Rows,
+    RowsBound,
     Verdict,
     examined_per_table,
     ratio,
@@ -55,12 +55,12 @@ def test_the_published_examples(example: dict[str, Any], verdict: Verdict) -> No
         (1.5, exactly(1), Verdict.SOME_GAIN),
         (9.99, exactly(1), Verdict.SOME_GAIN),
         (10, exactly(1), Verdict.CANDIDATE),
-        (5, Rows(5, Known.LOG, Bound.AT_LEAST), Verdict.PERFECT),
-        (6, Rows(5, Known.LOG, Bound.AT_LEAST), Verdict.UNKNOWN),
-        (1000, Rows(5, Known.LOG, Bound.AT_LEAST), Verdict.UNKNOWN),
-        (1000, Rows(5, Known.MEASURED, Bound.AT_MOST), Verdict.CANDIDATE),
-        (6, Rows(5, Known.MEASURED, Bound.AT_MOST), Verdict.UNKNOWN),
-        (1, Rows(5, Known.MEASURED, Bound.AT_MOST), Verdict.UNKNOWN),
+        (5, Rows(5, Known.LOG, RowsBound.AT_LEAST), Verdict.PERFECT),
+        (6, Rows(5, Known.LOG, RowsBound.AT_LEAST), Verdict.UNKNOWN),
+        (1000, Rows(5, Known.LOG, RowsBound.AT_LEAST), Verdict.UNKNOWN),
+        (1000, Rows(5, Known.MEASURED, RowsBound.AT_MOST), Verdict.CANDIDATE),
+        (6, Rows(5, Known.MEASURED, RowsBound.AT_MOST), Verdict.UNKNOWN),
+        (1, Rows(5, Known.MEASURED, RowsBound.AT_MOST), Verdict.UNKNOWN),
         (0, unknown("for a test"), Verdict.UNKNOWN),
         (MILLIONS, unknown("for a test"), Verdict.UNKNOWN),
     ],
@@ -76,11 +76,14 @@ def test_a_ratio_to_nothing() -> None:
 
 
 @given(
-    st.floats(0, 1e9, allow_nan=False), st.integers(0, 10**9), st.integers(0, 10**9), st.sampled_from(list(Bound)[1:])
+    st.floats(0, 1e9, allow_nan=False),
+    st.integers(0, 10**9),
+    st.integers(0, 10**9),
+    st.sampled_from(list(RowsBound)[1:]),
 )
 def test_what_a_bound_says_holds_for_every_value_within_it(
-    examined: float, count: int, other: int, bound: Bound
+    examined: float, count: int, other: int, bound: RowsBound
 ) -> None:
     said = verdict_of(examined, Rows(count, Known.LOG, bound))
-    actual = count + other if bound is Bound.AT_LEAST else max(0, count - other)
+    actual = count + other if bound is RowsBound.AT_LEAST else max(0, count - other)
     assert said in {Verdict.UNKNOWN, verdict_of(examined, exactly(actual))}

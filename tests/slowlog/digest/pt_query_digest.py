@@ -1,4 +1,4 @@
-"""What pt-query-digest 3.2.1 finds in a log, kept beside the logs of the tests, and compared with the lab's digest."""
+"""Findings of pt-query-digest 3.2.1, kept beside the logs of the tests, and compared with the lab's digest."""
 
 from __future__ import annotations
 

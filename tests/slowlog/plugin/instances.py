@@ -20,7 +20,7 @@ from redolab.servers.dialects import Version
 from redolab.servers.install import InstalledServer
 from redolab.servers.own import forget_own_server, keep_own_server
 from redolab.servers.sources.debian import DebianSource
-from redolab.slowlog.plugin.building import SOURCE_PACKAGE, built_slow_log_plugin, install_plugins
+from redolab.slowlog.plugin.plugin_build import SOURCE_PACKAGE, built_slow_log_plugin, install_plugins
 from tests.beside import folder_of_tests
 from tests.slowlog.servers import UsersServer, users_server
 

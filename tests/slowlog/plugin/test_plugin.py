@@ -26,8 +26,8 @@ from redolab.servers.dialects import Version, dialect_of
 from redolab.servers.install import InstalledServer
 from redolab.servers.packaged import server_audit_plugin
 from redolab.slowlog.digest.digesting import digest
-from redolab.slowlog.plugin.building import PLUGIN as PLUGIN_FILE
-from redolab.slowlog.plugin.building import built_slow_log_plugin, install_plugins
+from redolab.slowlog.plugin.plugin_build import PLUGIN as PLUGIN_FILE
+from redolab.slowlog.plugin.plugin_build import built_slow_log_plugin, install_plugins
 from tests.slowlog.plugin.instances import (
     PLUGIN,
     buildable,

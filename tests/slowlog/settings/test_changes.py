@@ -15,7 +15,7 @@ from redolab.slowlog.settings.changes import (
     undoing,
 )
 from redolab.slowlog.settings.event import event_statement
-from redolab.slowlog.settings.server import missing_privileges
+from redolab.slowlog.settings.user_server import missing_privileges
 
 MYSQL_5_5 = {
     "slow_query_log": "OFF",

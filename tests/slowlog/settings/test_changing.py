@@ -12,13 +12,13 @@ import pytest
 
 from redolab.errors import Busy, Interrupted, LabError
 from redolab.machine.interrupts import unwinding
-from redolab.slowlog.settings import alone, changing, note, server
+from redolab.slowlog.settings import alone, changing, note, user_server
 from redolab.slowlog.settings.alone import alone_on
 from redolab.slowlog.settings.changes import Change
 from redolab.slowlog.settings.changing import TemporaryChanges, while_changed
 from redolab.slowlog.settings.note import NotedAddress
 from redolab.slowlog.settings.restoring import Messages, put_back
-from redolab.slowlog.settings.server import Restarted, UserServer
+from redolab.slowlog.settings.user_server import Restarted, UserServer
 from tests.slowlog.settings.made_server import DEFAULTS, World, fails_over, restarts
 
 CHANGES = [
@@ -45,7 +45,7 @@ class NoWatchdog:
 def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr(changing, "start_watchdog", lambda *_: NoWatchdog())
-    monkeypatch.setattr(server, "PAUSE", 0.01)
+    monkeypatch.setattr(user_server, "PAUSE", 0.01)
     monkeypatch.setattr(alone, "TO_LEAVE", 0.1)
 
 

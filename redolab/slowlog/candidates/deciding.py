@@ -10,7 +10,8 @@ from enum import StrEnum
 
 import msgspec
 
-from redolab.slowlog.candidates.asking import (
+from redolab.slowlog.candidates.counting import Countable, Refused, countable
+from redolab.slowlog.candidates.explain import (
     AskedServer,
     NotAnswered,
     TimedOut,
@@ -19,7 +20,6 @@ from redolab.slowlog.candidates.asking import (
     counted_tables,
     estimated_rows,
 )
-from redolab.slowlog.candidates.counting import Countable, Refused, countable
 from redolab.slowlog.candidates.shape import Grouping, Shape, Unreadable, parse, shape_of
 
 PERFECT = 1.0
@@ -39,7 +39,7 @@ class Known(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Bound(StrEnum):
+class RowsBound(StrEnum):
     """Relation of a number of rows to A."""
 
     EXACT = "exact"
@@ -61,7 +61,7 @@ class Rows(msgspec.Struct, frozen=True):
 
     count: int | None
     known: Known
-    bound: Bound = Bound.EXACT
+    bound: RowsBound = RowsBound.EXACT
     reason: str = ""
 
 
@@ -91,10 +91,10 @@ def verdict_of(examined: float, rows: Rows) -> Verdict:
         return Verdict.UNKNOWN
     if times <= PERFECT:
         # A larger A confirms it; a smaller one may not.
-        return Verdict.UNKNOWN if rows.bound is Bound.AT_MOST else Verdict.PERFECT
+        return Verdict.UNKNOWN if rows.bound is RowsBound.AT_MOST else Verdict.PERFECT
     if times >= CANDIDATE:
-        return Verdict.UNKNOWN if rows.bound is Bound.AT_LEAST else Verdict.CANDIDATE
-    return Verdict.SOME_GAIN if rows.bound is Bound.EXACT else Verdict.UNKNOWN
+        return Verdict.UNKNOWN if rows.bound is RowsBound.AT_LEAST else Verdict.CANDIDATE
+    return Verdict.SOME_GAIN if rows.bound is RowsBound.EXACT else Verdict.UNKNOWN
 
 
 def rows_by_log(shape: Shape, rows_sent: int) -> Rows:
@@ -105,11 +105,11 @@ def rows_by_log(shape: Shape, rows_sent: int) -> Rows:
     if shape.grouping is Grouping.NONE:
         return Rows(rows_sent, Known.LOG)
     if shape.grouping is Grouping.ONE_ROW or shape.supergroups:
-        return Rows(0, Known.LOG, Bound.AT_LEAST)
-    return Rows(rows_sent, Known.LOG, Bound.AT_LEAST)
+        return Rows(0, Known.LOG, RowsBound.AT_LEAST)
+    return Rows(rows_sent, Known.LOG, RowsBound.AT_LEAST)
 
 
-class Execution(msgspec.Struct, frozen=True, kw_only=True):
+class LoggedExecution(msgspec.Struct, frozen=True, kw_only=True):
     """An execution as a log has it; `cut`: `text` is only the beginning of the statement."""
 
     text: str
@@ -130,10 +130,10 @@ class ClassToJudge(msgspec.Struct, frozen=True, kw_only=True):
     share: float
     seconds: float
     count: int
-    execution: Execution
+    execution: LoggedExecution
 
 
-class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+class CandidateJudgement(msgspec.Struct, frozen=True, kw_only=True):
     """Decision if a class is an optimisation candidate, with its reason.
 
     `tables`: number of tables whose rows the server counts; `const`: further tables, read by const, None where no
@@ -155,10 +155,10 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
     rank: int
     query: ClassToJudge
-    judgement: Judgement
+    judgement: CandidateJudgement
 
 
-def judge(execution: Execution, server: AskedServer | None = None, measure: bool = False) -> Judgement:
+def judge(execution: LoggedExecution, server: AskedServer | None = None, measure: bool = False) -> CandidateJudgement:
     """Decide if the class of an execution is an optimisation candidate.
 
     Without grouping, A comes from the log. Otherwise `server` counts it (`measure`), or its optimiser estimates it.
@@ -179,15 +179,15 @@ def judge(execution: Execution, server: AskedServer | None = None, measure: bool
     examined = examined_per_table(execution.rows_examined, facts.tables)
     rows = facts.rows
     verdict = verdict_of(examined, rows)
-    if verdict is Verdict.UNKNOWN and rows.bound is Bound.AT_LEAST:
+    if verdict is Verdict.UNKNOWN and rows.bound is RowsBound.AT_LEAST:
         rows = unknown(facts.note or f"{shape.grouping}: the log does not tell the rows behind it")
-    elif verdict is Verdict.UNKNOWN and rows.bound is Bound.AT_MOST:
+    elif verdict is Verdict.UNKNOWN and rows.bound is RowsBound.AT_MOST:
         rows = msgspec.structs.replace(rows, reason="its LIMIT takes some of the groups: A is at most that")
     note = facts.note
     if facts.uncounted and verdict in {Verdict.PERFECT, Verdict.SOME_GAIN}:
         # B is more than the log says. A candidate stays one.
         verdict, note = Verdict.UNKNOWN, "; ".join(each for each in (note, _BUFFERED) if each)
-    return Judgement(
+    return CandidateJudgement(
         tables=facts.tables,
         const=facts.const,
         examined_per_table=examined,
@@ -211,7 +211,7 @@ class _Facts(msgspec.Struct, frozen=True):
     uncounted: bool = False
 
 
-def _ask(server: AskedServer, measure: bool, execution: Execution, shape: Shape, facts: _Facts) -> _Facts:
+def _ask(server: AskedServer, measure: bool, execution: LoggedExecution, shape: Shape, facts: _Facts) -> _Facts:
     """Return the facts by the log with those that the server adds, or with the reason why it adds none."""
     try:
         statements = countable(execution.text)
@@ -224,7 +224,7 @@ def _ask(server: AskedServer, measure: bool, execution: Execution, shape: Shape,
         return msgspec.structs.replace(facts, note=f"the server was not asked: {error}")
     except NotAnswered as error:
         return msgspec.structs.replace(facts, note=str(error))
-    bound = Bound.AT_MOST if shape.limited else Bound.EXACT
+    bound = RowsBound.AT_MOST if shape.limited else RowsBound.EXACT
     return msgspec.structs.replace(facts, rows=msgspec.structs.replace(rows, bound=bound), note=note)
 
 
@@ -238,5 +238,5 @@ def _rows(server: AskedServer, measure: bool, statements: Countable, database: s
     return Rows(estimated_rows(server.plan(statements, database, of_count=True)), Known.ESTIMATED), note
 
 
-def _unjudged(reason: str) -> Judgement:
-    return Judgement(rows=unknown(reason), verdict=Verdict.UNKNOWN)
+def _unjudged(reason: str) -> CandidateJudgement:
+    return CandidateJudgement(rows=unknown(reason), verdict=Verdict.UNKNOWN)

@@ -56,7 +56,7 @@ class JudgedRecovery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class JudgedPredictions:
     """Recoveries, and their predictions by one calibration."""
 
     recoveries: Sequence[JudgedRecovery]
@@ -93,7 +93,7 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedStratum(Judgement):
+class JudgedStratum(JudgedPredictions):
     """Recoveries of one server under one workload on one storage with one log size."""
 
     server: str

@@ -13,7 +13,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from redolab.errorlog.kinds import End, Event, Family, Stage, StartKind
+from redolab.errorlog.kinds import End, Event, Family, StartKind, StartStage
 from redolab.errorlog.start import Meaning, Proof, Row, Start, Voice
 
 # 5.1 and before write an LSN as two 32-bit halves.
@@ -21,7 +21,7 @@ _LSN = r"(?P<lsn>\d+(?: \d+)?)"
 # Where a server is installed and what its file is called; never more than one line, never a quoted name.
 _PROGRAM = r"(?:(?:(?:\d{6} )?[ \d]?\d:\d\d:\d\d )?(?:UTC )?- )?(?:[A-Za-z]:)?[^:'\"\n]{0,300}?"
 _MYSQL, _MARIADB = Family.MYSQL, Family.MARIADB
-_STARTING, _RECOVERING, _OPENED, _READY = Stage
+_STARTING, _RECOVERING, _OPENED, _READY = StartStage
 _ALWAYS, _SERVER, _CRASH = Voice.ALWAYS, Voice.SERVER, Proof.ALWAYS
 
 TABLE = (

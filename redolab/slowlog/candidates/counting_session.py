@@ -10,9 +10,9 @@ import pymysql
 
 from redolab.errors import InvalidInput
 from redolab.servers.address import Address, refused
-from redolab.slowlog.candidates.asking import AskedServer, asked_server
-from redolab.slowlog.candidates.judging import ClassToJudge, Execution, Judged, judge
-from redolab.slowlog.candidates.report import CandidatesReport
+from redolab.slowlog.candidates.candidates_report import CandidatesReport
+from redolab.slowlog.candidates.deciding import ClassToJudge, Judged, LoggedExecution, judge
+from redolab.slowlog.candidates.explain import AskedServer, asked_server
 from redolab.slowlog.digest.classes import QueryClass
 from redolab.slowlog.digest.digesting import digest
 
@@ -53,7 +53,7 @@ def _class_to_judge(found: QueryClass) -> ClassToJudge:
         share=found.share,
         seconds=found.seconds.total,
         count=found.count,
-        execution=msgspec.convert(found.example, Execution, from_attributes=True),
+        execution=msgspec.convert(found.example, LoggedExecution, from_attributes=True),
     )
 
 

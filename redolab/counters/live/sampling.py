@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.live import Live
 
 from redolab.counters.live.collected import read_collected
-from redolab.counters.live.server import LiveServer
-from redolab.counters.live.view import HEADINGS, LiveMoment, line, live_table, summary
+from redolab.counters.live.sample_view import HEADINGS, LiveMoment, line, live_table, summary
+from redolab.counters.live.sampled_server import LiveServer
 from redolab.counters.sampler import SampleFile
 from redolab.counters.series import Series, gap_after, series_of
 from redolab.errors import Interrupted, InvalidInput

@@ -9,12 +9,12 @@ import msgspec
 
 from redolab.report.numbers import NONE, number
 from redolab.report.table import Column, ReportTable
-from redolab.slowlog.candidates.judging import CANDIDATE, Bound, Judged, Judgement, Known, Verdict
-from redolab.slowlog.digest.report import clipped
+from redolab.slowlog.candidates.deciding import CANDIDATE, CandidateJudgement, Judged, Known, RowsBound, Verdict
+from redolab.slowlog.digest.digest_report import clipped
 
 _WIDEST = 60
 """Characters of a fingerprint that a table shows."""
-_BOUNDS = {Bound.EXACT: "", Bound.AT_LEAST: "≥ ", Bound.AT_MOST: "≤ "}
+_BOUNDS = {RowsBound.EXACT: "", RowsBound.AT_LEAST: "≥ ", RowsBound.AT_MOST: "≤ "}
 
 
 class CandidatesReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,15 +90,15 @@ def _notes(report: CandidatesReport) -> Iterator[str]:
         yield "A server tells more: its address has EXPLAIN asked, --measure has it count."
 
 
-def _needs_server(judgement: Judgement) -> bool:
+def _needs_server(judgement: CandidateJudgement) -> bool:
     return judgement.tables is not None and judgement.rows.known is Known.UNKNOWN
 
 
-def _is_unseen_join(judgement: Judgement) -> bool:
+def _is_unseen_join(judgement: CandidateJudgement) -> bool:
     return judgement.const is None and (judgement.tables or 0) > 1 and judgement.verdict is not Verdict.UNKNOWN
 
 
-def _rows(judgement: Judgement) -> str:
+def _rows(judgement: CandidateJudgement) -> str:
     rows = judgement.rows
     if rows.count is None:
         return NONE
@@ -106,7 +106,7 @@ def _rows(judgement: Judgement) -> str:
     return f"{_BOUNDS[rows.bound]}{about}{rows.count:,}"
 
 
-def _ratio(judgement: Judgement) -> str:
+def _ratio(judgement: CandidateJudgement) -> str:
     ratio = judgement.ratio
     if ratio is None:
         return NONE
@@ -119,7 +119,7 @@ def _number(value: float | None) -> str:
     return number(value, 0 if value is None or value == round(value) else 1)
 
 
-def _tables(judgement: Judgement) -> str:
+def _tables(judgement: CandidateJudgement) -> str:
     if judgement.tables is None:
         return NONE
     return f"{judgement.tables} + {judgement.const} const" if judgement.const else str(judgement.tables)
