@@ -36,6 +36,10 @@ def show_sized(console: Console, found: Sized) -> None:
 def in_words(found: Sized) -> Sequence[str]:
     """Return the answer and its reasons, a line each."""
     lines = [_answer(found)]
+    if found.dirty_pages is not None:
+        lines.append(
+            f"That crash is taken to leave {found.dirty_pages:,} dirty pages; more take longer ('redolab predict --dirty-pages')."
+        )
     if found.expected is not None:
         lines.append(f"Why: {_why(found, found.expected)}.")
         if found.expected.usual is not None:
@@ -72,8 +76,7 @@ def _answer(found: Sized) -> str:
     typical, upper = format_duration(found.expected.recovery_s), format_duration(found.expected.ninety.high_s)
     return (
         f"Set the redo log to {format_size(found.size)}. After a crash with the log full, the worst, {_RECOVERY[found.until]} then "
-        f"typically takes {typical}, 95 % sure less than {upper}. It is taken to leave {found.dirty_pages:,} dirty pages; more take "
-        "longer ('redolab predict --dirty-pages')."
+        f"typically takes {typical}, 95 % sure less than {upper}."
     )
 
 
