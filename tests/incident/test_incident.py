@@ -106,7 +106,8 @@ def test_a_recovery_that_is_followed_is_the_same(server: str, packed: Path, alon
     assert ours.keys() == other.keys()
     assert other["state"] == "recovering"
     assert {key: ours[key] for key in ours if key not in BY_THE_CLOCK} == {
-        key: pytest.approx(other[key]) if isinstance(other[key], float) else other[key]
+        # Times follow the clock: the two commands run one after the other.
+        key: pytest.approx(other[key], rel=0.05, abs=0.5) if isinstance(other[key], float) else other[key]
         for key in other
         if key not in BY_THE_CLOCK
     }
