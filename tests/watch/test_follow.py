@@ -29,7 +29,9 @@ from redolab.servers.dialects import Purpose
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
 from redolab.watch.following.advice import Advice
+from redolab.watch.following.binary_log_course import BinaryLogFile
 from redolab.watch.following.follow import experience
+from redolab.watch.following.follow_view import for_programs, rows
 from redolab.watch.following.follower import Followed, Follower, State
 from redolab.watch.following.log_tail import LoggedRecord
 from redolab.watch.following.redo_files import redo_to_recover
@@ -42,6 +44,8 @@ from tests.small_crash import small_crash
 from tests.thorough import mostly_thorough
 
 pytestmark = pytest.mark.server
+
+LOOK = Look(at=1.0, sequential=0, mapped=0, called=0, read=1 << 20, written=0, cpu_seconds=0.1, listens=False)
 
 
 def recorded(server: str, longer_than: float = 0.0) -> Replay:
@@ -249,14 +253,29 @@ class InUnit(RecordedProcess):
 @pytest.mark.parametrize(("is_fixed", "is_warned"), [(False, False), (True, True)])
 def test_a_mariadb_that_asks_systemd_for_time_in_vain_is_warned_of_the_timeout(is_fixed: bool, is_warned: bool) -> None:
     """On a Galera node: `galera_recovery` runs the recovery before the unit's main process is there."""
-    look = Look(at=1.0, sequential=0, mapped=0, called=0, read=1 << 20, written=0, cpu_seconds=0.1, listens=False)
-    process = InUnit(Beginning(name="mariadbd", started=0.0, redo=None), [look])
+    process = InUnit(Beginning(name="mariadbd", started=0.0, redo=None), [LOOK])
     process.limit = StartLimit("mariadb.service", 10.0, is_fixed=is_fixed)
     follower = Follower(experience(), process, 0.0, server="mariadb-10.11")
     follower.look(1.0)
     hear(follower, "2026-11-21 10:00:00 0 [Note] InnoDB: Starting crash recovery from checkpoint LSN=900", 1.0)
     words = follower.state_at(1.0).advised.words
     assert any("mariadb.service" in each for each in words) == is_warned
+
+
+def test_while_the_binary_log_is_read_the_time_left_is_that_of_its_file() -> None:
+    first = msgspec.structs.replace(LOOK, binary_log=BinaryLogFile(position=100, size=1000))
+    looks = [first, msgspec.structs.replace(first, at=3.0, binary_log=BinaryLogFile(position=400, size=1000))]
+    process = RecordedProcess(Beginning(name="mysqld", started=0.0, redo=None), looks)
+    follower = Follower(experience(), process, 0.0, server="mysql-9")
+    for each in looks:
+        follower.look(each.at)
+    hear(follower, "2026-11-21T09:00:01.000000Z 1 [Note] [MY-012551] [InnoDB] Database was not shutdown normally!", 1.0)
+    state = follower.state_at(3.0)
+    assert state.state is State.RECOVERING
+    assert state.left is None
+    shown = for_programs(state, 0.0)
+    assert (shown["binary_log_read"], shown["binary_log"], shown["binary_log_left_s"]) == (400, 1000, 4.0)
+    assert dict(rows(state, 0.0))["left"] == "at least 4.00 s more"
 
 
 def test_a_server_that_gave_up_is_a_finding() -> None:

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from redolab.errors import InvalidInput
+from redolab.watch.following.binary_log_course import BinaryLogFile
 from redolab.watch.following.server_process import ServerProcess, resident_redo, servers_here
 
 PAGES = 64
@@ -22,6 +23,9 @@ ctypes.CDLL(None).prctl(15, b"mysqld", 0, 0, 0)
 redo = open("ib_logfile0", "r+b")
 held = mmap.mmap(redo.fileno(), 0)
 read = sum(held[page * mmap.PAGESIZE] for page in range({PAGES}))
+logged = open("binlog.000007", "rb")
+aria = open("aria_log.00000001", "rb")
+logged.seek(100)
 at = socket.socket(socket.AF_UNIX)
 at.bind("mysqld.sock")
 for line in sys.stdin:
@@ -41,6 +45,8 @@ def wait_until(condition: Callable[[], bool]) -> None:
 def a_server(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """A process called mysqld at work in a folder, which listens once it is told to. Its log is `error.log`."""
     (folder / "ib_logfile0").write_bytes(bytes(PAGES * 4096))
+    (folder / "binlog.000007").write_bytes(bytes(1000))
+    (folder / "aria_log.00000001").write_bytes(bytes(2000))
     command = [sys.executable, "-c", AS_A_SERVER, f"--log_error={folder / 'named.log'}"]
     with (
         (folder / "error.log").open("w") as log,
@@ -70,6 +76,7 @@ def test_a_server_is_seen_by_its_files_its_reads_and_its_socket(tmp_path: Path) 
         assert first.cpu_seconds == pytest.approx(times.user + times.system, abs=0.1)
         assert first.mapped == PAGES * 4096
         assert first.called is not None
+        assert first.binary_log == BinaryLogFile(position=100, size=1000)
         assert not first.listens
         assert process.stdin is not None
         process.stdin.write("\n")

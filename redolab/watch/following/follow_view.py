@@ -9,6 +9,7 @@ from redolab.errorlog.kinds import Phase
 from redolab.errorlog.tablespaces import FilesSeen
 from redolab.units import format_duration, format_size
 from redolab.watch.following.advice import Advice
+from redolab.watch.following.binary_log_course import BinaryLogSeen
 from redolab.watch.following.follower import Followed, State
 
 _MUCH_LESS = 0.7
@@ -25,7 +26,7 @@ _DOES = {
 
 def for_programs(followed: Followed, wall: float) -> dict[str, object]:
     """Return the state for programs, sizes in bytes, times in seconds; `wall`: its wall time."""
-    done, left, files = followed.done, followed.left, followed.files
+    done, left, files, binary_log = followed.done, followed.left, followed.files, followed.binary_log
     return {
         "at": wall,
         "server": followed.server,
@@ -47,6 +48,9 @@ def for_programs(followed: Followed, wall: float) -> dict[str, object]:
         "files_done": files and files.done,
         "files_of": files and files.of,
         "files_left_s": files and files.left,
+        "binary_log_read": binary_log and binary_log.done,
+        "binary_log": binary_log and binary_log.of,
+        "binary_log_left_s": binary_log and binary_log.left,
         "rows_to_undo": followed.rows_to_undo,
         "quiet_s": followed.quiet,
         "advice": followed.advised.advice,
@@ -92,14 +96,27 @@ def does(followed: Followed) -> str:
     if followed.state is State.SILENT:
         looks = followed.advised.advice is Advice.LOOK
         return "its start is not seen" if looks else "nothing shows a server that is being started"
+    counted = _counted_in_words(followed)
     if followed.state is State.STARTING:
-        at_files = "" if followed.files is None else f", {files_in_words(followed.files)}"
-        return f"starting{at_files}; nothing shows yet that it recovers"
-    if followed.files is not None:
-        return files_in_words(followed.files)
+        at_it = "" if counted is None else f", {counted}"
+        return f"starting{at_it}; nothing shows yet that it recovers"
+    if counted is not None:
+        return counted
     batch = f", batch {followed.batches + 1}" if followed.phase is Phase.APPLY and followed.batches else ""
     percent = "" if followed.percent is None or followed.phase is not Phase.APPLY else f", {followed.percent} %"
     return f"{_DOES[followed.phase]}{batch}{percent}"
+
+
+def _counted_in_words(followed: Followed) -> str | None:
+    if followed.files is not None:
+        return files_in_words(followed.files)
+    return None if followed.binary_log is None else binary_log_in_words(followed.binary_log)
+
+
+def binary_log_in_words(seen: BinaryLogSeen) -> str:
+    """Return the progress with the last binary log file, in words."""
+    rate = "" if seen.rate is None else f", {format_size(seen.rate)}/s"
+    return f"reading its last binary log file, {format_size(seen.done)} of {format_size(seen.of)}{rate}"
 
 
 def files_in_words(files: FilesSeen) -> str:
@@ -129,8 +146,9 @@ def redo_in_words(followed: Followed) -> str | None:
 def left_in_words(followed: Followed, wall: float) -> str | None:
     """Return how long still, and when it is ready; None where that is not known."""
     left = followed.left
-    if followed.files is not None and followed.files.left:
-        return f"at least {format_duration(followed.files.left)} more"
+    for counted in (followed.files, followed.binary_log):
+        if counted is not None and counted.left:
+            return f"at least {format_duration(counted.left)} more"
     if left is None:
         return None
     return (

@@ -13,6 +13,7 @@ from redolab.errorlog.watch import Watch
 from redolab.errors import InvalidInput
 from redolab.servers.dialects import Dialect, Version, dialect_of
 from redolab.watch.following.advice import Advice, Advised, Standstill, advised, advised_of_unknown
+from redolab.watch.following.binary_log_course import BinaryLogCourse, BinaryLogSeen
 from redolab.watch.following.log_course import LogCourse
 from redolab.watch.following.log_tail import LoggedRecord
 from redolab.watch.following.process_course import ProcessCourse
@@ -73,6 +74,8 @@ class Followed:
     """Bytes a second that come from and go to disks."""
     files: FilesSeen | None
     """Progress with its tablespace files, while it looks at them."""
+    binary_log: BinaryLogSeen | None
+    """Progress with its last binary log file, while it reads it."""
     rows_to_undo: int | None
     newer_than_known: str | None
     """Remark that the log of so new a server is not known yet."""
@@ -116,6 +119,7 @@ class Follower:
         """Follow this process from now on: of another start, or not found until now."""
         self.process = process
         self._course = ProcessCourse(now if process is None else process.started)
+        self._binary_log = BinaryLogCourse()
         self._watch = Watch(now)
         self._redo = None if process is None else process.redo()
         self._limit: StartLimit | None = None
@@ -159,6 +163,7 @@ class Follower:
             # Right after its start a server is not in its data directory yet.
             self._redo = self.process.redo()
         self._course.see(look, self._total, self._most)
+        self._binary_log.see(look.at, look.binary_log)
         # The redo in memory can shrink.
         self._mapped = max(self._mapped, look.mapped or 0)
         # Complaints are written to the log, and are no pages.
@@ -173,8 +178,10 @@ class Follower:
         phase = self._phase(done, state)
         start = self._log.start
         files = None if state is State.ENDED or start is None else start.files.seen(now)
-        # In no recorded recovery did tablespace files take longer than redo.
-        left = self._left(done) if state is State.RECOVERING and files is None else None
+        binary_log = self._binary_log.seen() if state in (State.STARTING, State.RECOVERING) else None
+        # In no recorded recovery did tablespace files take longer than redo, or was a large binary log read.
+        is_redo = files is None and binary_log is None
+        left = self._left(done) if state is State.RECOVERING and is_redo else None
         standstill = self._standstill(now)
         redo_rate, disk_rate = self._rates_at(now, done)
         advice = Advised(Advice.NONE)
@@ -198,6 +205,7 @@ class Follower:
             redo_rate=redo_rate,
             disk_rate=disk_rate,
             files=files,
+            binary_log=binary_log,
             rows_to_undo=None if start is None else start.rows,
             newer_than_known=None if start is None else start.newer_than_known,
             quiet=standstill.quiet,

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -16,6 +17,7 @@ from typing_extensions import override
 
 from redolab.clock import process_fields, process_start
 from redolab.errors import InvalidInput
+from redolab.watch.following.binary_log_course import BinaryLogFile, open_binary_log
 from redolab.watch.following.redo_files import RedoToRecover, redo_to_recover
 from redolab.watch.following.service import StartLimit, start_limit
 
@@ -53,6 +55,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     cpu_seconds: float
     listens: bool
     """True if the server listens at its unix socket: its recovery is over. TCP does not count, as Galera opens it earlier."""
+    binary_log: BinaryLogFile | None = None
+    """Binary log file that the server has open."""
 
 
 class ShownProcess(Protocol):
@@ -112,6 +116,7 @@ class ServerProcess(ShownProcess):
         self.pid = pid
         self._mapped = _Paced(self._read_mapped)
         self._listens = _Paced(self._read_listens)
+        self._binary_log = _Paced(partial(open_binary_log, self._folder))
 
     @property
     def is_running(self) -> bool:
@@ -183,6 +188,7 @@ class ServerProcess(ShownProcess):
             written=moved.get("write_bytes"),
             cpu_seconds=(int(fields[_USER]) + int(fields[_SYSTEM])) / os.sysconf("SC_CLK_TCK"),
             listens=self._listens.value(),
+            binary_log=self._binary_log.value(),
         )
 
     def _io(self, name: str) -> dict[str, int]:
