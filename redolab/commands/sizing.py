@@ -19,6 +19,12 @@ _DIRTY = click.option(
     "--dirty-pages", type=click.IntRange(min=1), metavar="N", help="At the crash.  [default: as the workload]"
 )
 _UNDO = click.option("--undo-rows", type=click.IntRange(min=0), metavar="N", help="Rows to roll back.")
+_PREPARED = click.option(
+    "--prepared-rows",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Rows of a transaction that the crash cuts off while it is written to the binary log.",
+)
 _TABLES = click.option("--tables", type=click.IntRange(min=0), metavar="N", help="Tables, each in a file of its own.")
 _BINARY_LOG = click.option(
     "--binary-log",
@@ -49,6 +55,7 @@ _WHY = click.option("--why", "with_why", is_flag=True, help="Show each term, and
 @_DIRTY
 @_TABLES
 @_UNDO
+@_PREPARED
 @_BINARY_LOG
 @_READ_THREADS
 @click.option("--age", metavar="SIZE", help="Redo at the crash.  [default: the worst, where statements wait]")
@@ -64,6 +71,7 @@ def predict(
     dirty_pages: int | None,
     tables: int | None,
     undo_rows: int | None,
+    prepared_rows: int | None,
     binary_log: str | None,
     read_threads: int | None,
     age: str | None,
@@ -83,9 +91,8 @@ def predict(
     from redolab.units import parse_size
 
     if server_at.is_named:
-        if any(
-            each is not None for each in (log_size, pool, dirty_pages, tables, undo_rows, binary_log, read_threads, age)
-        ):
+        given = (log_size, pool, dirty_pages, tables, undo_rows, prepared_rows, binary_log, read_threads, age)
+        if any(each is not None for each in given):
             raise click.UsageError("a server that is asked tells log, pool and age itself: give no other")
         _predict_now(server_at, storage, workload, server, as_json=as_json)
         return
@@ -101,6 +108,7 @@ def predict(
         dirty_pages=dirty_pages,
         tables=tables,
         undo_rows=undo_rows,
+        prepared_rows=prepared_rows,
         binary_log=parse_size(binary_log) if binary_log else None,
         read_threads=read_threads,
     )
@@ -177,6 +185,7 @@ def _predict_now(
 @click.option("--memory", metavar="SIZE", help="Memory of the server, by which some others go.")
 @_TABLES
 @_UNDO
+@_PREPARED
 @_BINARY_LOG
 @_STORAGE
 @click.option("--pool", metavar="SIZE", help="Buffer pool of the recovering server.  [default: the sampled server's]")
@@ -197,6 +206,7 @@ def size(
     memory: str | None,
     tables: int | None,
     undo_rows: int | None,
+    prepared_rows: int | None,
     binary_log: str | None,
     storage: str,
     pool: str | None,
@@ -241,6 +251,7 @@ def size(
         workload=workload,
         tables=source.tables if tables is None else tables,
         undo_rows=undo_rows,
+        prepared_rows=prepared_rows,
         binary_log=parse_size(binary_log) if binary_log else source.binary_log,
         read_threads=read_threads or source.read_threads,
         until=Until(until),

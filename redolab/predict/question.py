@@ -36,6 +36,8 @@ class Question:
     tables: int | None = None
     binary_log: int | None = None
     """Bytes of the binary log's last file at the crash, 0 without one; None: as many as it has at most, as shipped."""
+    prepared_rows: int | None = None
+    """Rows of a transaction that the crash cuts off while it is written to the binary log: it is prepared, and rolled back."""
     read_threads: int | None = None
     """innodb_read_io_threads; None: the version's default on up to 8 CPUs."""
     until: Until = Until.READY

@@ -59,6 +59,9 @@ def _recovery(model: Model, age: int, of_recovery: Spread) -> Prediction:
     if of_binary_log := binary_log_seconds(model):
         parts[Part.OTHER] += of_binary_log
         summed.append((of_binary_log, of_recovery))
+    if of_prepared := prepared_seconds(model):
+        parts[Part.OTHER] += of_prepared
+        summed.append((of_prepared, rollback_spread(model, of_recovery)))
     rollback = rollback_seconds(model) if model.question.until is Until.ROLLED_BACK else None
     if rollback:
         summed.append((rollback, rollback_spread(model, of_recovery)))
@@ -83,6 +86,16 @@ def binary_log_seconds(model: Model) -> float:
     """
     parsed = model.server.binary_log_mb_s
     return 0.0 if parsed is None else model.binary_log / _MEGABYTE / min(parsed, model.disk.sequential_mb_s)
+
+
+def prepared_seconds(model: Model) -> float:
+    """Return the seconds before ready in which a transaction is rolled back that the crash cut off in the binary log.
+
+    At the rate of rollbacks after ready, which was at most too slow (docs/results/binary-log.md). 0 where that comes
+    after ready, or where the rate is not known.
+    """
+    rate = rollback_rate(model) if model.dialect.undoes_cut_off_first else None
+    return 0.0 if rate is None else (model.question.prepared_rows or 0) / rate.rows_per_s
 
 
 def rollback_seconds(model: Model) -> float | None:

@@ -91,12 +91,17 @@ def _of_version(model: Model) -> list[str]:
 
 def _of_rollback(model: Model, question: Question) -> list[str]:
     rows, there = question.undo_rows, f"of {model.measured_as} on {model.storage}"
+    found = []
+    if question.prepared_rows is not None:
+        if model.dialect.undoes_cut_off_first:
+            rows = max(rows or 0, question.prepared_rows)
+        else:
+            found.append(f"{question.server} rolls back what is cut off in its binary log after it is ready")
     if rows is None:
-        return []
+        return found
     rate = rollback_rate(model)
     if rate is None:
-        return [f"no large rollback {there} was measured: its time is left out"]
-    found = []
+        return [*found, f"no large rollback {there} was measured: its time is left out"]
     if model.storage not in model.server.rollback_on:
         found.append(f"no large rollback {there} was measured: taken is the slowest of its family")
     if rows > rate.most_rows * BEYOND:

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from redolab.predict.extrapolation import widenings
 from redolab.predict.question import Model
-from redolab.predict.recovery import binary_log_seconds, recovery_at
+from redolab.predict.recovery import binary_log_seconds, prepared_seconds, recovery_at
 from redolab.predict.recovery_time.held_out import HeldOut
 from redolab.predict.recovery_time.spread import interval
 from redolab.predict.recovery_time.terms import TERMS, Part
@@ -55,6 +55,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     """Terms, the largest first."""
     tables_s: float
     binary_log_s: float
+    prepared_s: float
     rollback_s: float
     seconds: float
     widenings: tuple[WideningReason, ...]
@@ -68,12 +69,13 @@ def why(model: Model, log_size: int, age: int | None = None) -> Why:
     """Return the terms of the prediction for a log and checkpoint age; by default of the worst crash."""
     age = model.worst_age(log_size) if age is None else age
     found = recovery_at(model, log_size, age)
-    of_binary_log = binary_log_seconds(model)
+    of_binary_log, of_prepared = binary_log_seconds(model), prepared_seconds(model)
     terms = sorted(_terms(model, age), key=lambda each: -each.seconds)
     return Why(
         terms=tuple(terms),
-        tables_s=found.seconds - found.rollback - of_binary_log - sum(each.seconds for each in terms),
+        tables_s=found.seconds - found.rollback - of_binary_log - of_prepared - sum(each.seconds for each in terms),
         binary_log_s=of_binary_log,
+        prepared_s=of_prepared,
         rollback_s=found.rollback,
         seconds=found.seconds,
         widenings=tuple(
@@ -114,6 +116,7 @@ def why_in_words(found: Why) -> list[str]:
         for what, seconds in (
             ("tables", found.tables_s),
             ("binary log", found.binary_log_s),
+            ("rollback of the transaction cut off in it", found.prepared_s),
             ("rollback", found.rollback_s),
         )
         if seconds > 0.05

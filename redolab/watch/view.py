@@ -32,9 +32,14 @@ _DRIVERS = {
 }
 
 
+_WORTH_A_LINE = 1.0
+"""Seconds that a transaction cut off in the binary log adds, from which on it is mentioned."""
+
+
 def predicted_now(server: WatchedServer, standing: Standing) -> dict[str, object]:
     """Return the state of a running server for programs; sizes in bytes, times in seconds."""
     until, model = standing.seconds_until_waiting, server.expectations.model
+    rows, prepared_s = server.prepared_seconds()
     return {
         "server": server.name,
         "version": server.version,
@@ -44,6 +49,8 @@ def predicted_now(server: WatchedServer, standing: Standing) -> dict[str, object
         "of_the_limit": standing.full,
         "flushing_driven_by": standing.driver,
         "seconds_until_writers_wait": None if until is None or math.isinf(until) else until,
+        "largest_transaction_rows": rows,
+        "prepared_s": prepared_s,
         "recoveries": [
             {
                 "crash": each.when,
@@ -70,6 +77,12 @@ def in_words(server: WatchedServer, standing: Standing) -> list[str]:
     sentences = [f"{where}: checkpoint age {format_size(age)}{full}"]
     if standing.driver is not None:
         sentences.append(f"{_DRIVERS[standing.driver]}{_until(standing.seconds_until_waiting)}")
+    rows, seconds = server.prepared_seconds()
+    if seconds >= _WORTH_A_LINE:
+        sentences.append(
+            f"its largest open transaction has changed {rows:,} rows: a crash while that is written to the binary log adds "
+            f"{format_duration(seconds)} before ready"
+        )
     return sentences
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from redolab.counters.live.sampled_server import LiveServer
 from redolab.counters.series import SegmentGrowth, Series
 from redolab.errors import Unreachable
 from redolab.predict.question import Question
+from redolab.predict.recovery import prepared_seconds
 from redolab.servers.address import Address
 from redolab.servers.dialects import Version, family_of
 from redolab.servers.redo_counters import Sample
@@ -95,6 +96,18 @@ class WatchedServer:
             seconds_until_waiting=limits.seconds_until_waiting(before, sample),
             expected=tuple(self.expectations.of(sample, self._highest)),
         )
+
+    def prepared_seconds(self) -> tuple[int, float]:
+        """Return the rows of the largest open transaction, and the seconds that they would add to a recovery.
+
+        That is if the crash came while it is written to the binary log. 0 s without a binary log, where such
+        transactions are rolled back after ready, or where the rows or their rate are not known.
+        """
+        model = self.expectations.model
+        rows = self._live.largest_transaction() or 0
+        if model is None or not self._live.binary_log:
+            return rows, 0.0
+        return rows, prepared_seconds(replace(model, question=replace(model.question, prepared_rows=rows)))
 
     def _choose_model(self) -> None:
         """Choose the model for the server's current version, buffer pool and redo log."""

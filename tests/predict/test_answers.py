@@ -94,6 +94,17 @@ def test_a_rollback_is_of_the_storage_and_as_unsure_as_rollbacks_are() -> None:
         model(known=known, undo_rows=90_000, until=Until.ROLLED_BACK)
 
 
+def test_what_is_cut_off_in_the_binary_log_is_rolled_back_before_ready_but_not_by_new_mariadb() -> None:
+    rate = RollbackRate(rows_per_s=300_000, most_rows=1_000_000)
+    for server, before_ready in (("mysql-9", 3.0), ("mariadb-10.11", 3.0), ("mariadb-11.8", 0.0)):
+        known = with_server("mysql-9" if server == "mysql-9" else "mariadb-10.11", rollback_on={"local": rate})
+        without, found = (recovery(model(server, known=known, prepared_rows=rows)) for rows in (None, 900_000))
+        assert found.ready_s == pytest.approx(without.ready_s + before_ready)
+        assert found.why.prepared_s == pytest.approx(before_ready)
+        assert len(found.warnings) == len(without.warnings) + (before_ready == 0.0)
+        assert found.rollback_s is None
+
+
 def test_the_end_of_rollback_is_a_time_of_its_own() -> None:
     found = recovery(model(undo_rows=600_000))
     assert found.rolled_back_s is not None

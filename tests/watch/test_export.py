@@ -21,6 +21,7 @@ from redolab.units import MIB
 from redolab.watch.exporting import write_file
 from redolab.watch.view import CRASHES
 from redolab.watch.watched import ServerToCome, WatchedServer
+from redolab.workloads.inserts import TABLE
 from tests.command import redolab, redolab_running
 from tests.counters.live.watched import fresh, load, option_file, running
 from tests.thorough import mostly_thorough
@@ -127,6 +128,13 @@ def test_a_running_server_is_predicted_from_what_it_says(lab: Lab, mariadb: Inst
         assert [each["crash"] for each in predicted["recoveries"]] == ["now", "highest", "worst"]
         assert predicted["recoveries"][0]["redo"] == predicted["checkpoint_age"]
         assert predicted["log_size"] == 64 * MIB
+        with instance.connections.connect() as connection, connection.cursor() as cursor:
+            connection.begin()
+            changed = cursor.execute(f"DELETE FROM {TABLE} LIMIT 100")
+            again = json.loads(redolab("predict", "--socket", str(folder / SOCKET), "--user", "root", "--json").stdout)
+        assert again["largest_transaction_rows"] == changed == 100
+        # Its binary log is off.
+        assert again["prepared_s"] == 0.0
 
 
 @pytest.mark.thorough

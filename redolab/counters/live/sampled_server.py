@@ -50,6 +50,21 @@ class LiveServer:
             self.close()
             return None
 
+    def largest_transaction(self) -> int | None:
+        """Return the rows that the largest open transaction has changed.
+
+        None while the connection is lost, and for a user without the privilege PROCESS.
+        """
+        try:
+            if self._connection is None:
+                return None
+            with self._connection.cursor() as cursor:
+                cursor.execute("SELECT COALESCE(MAX(trx_rows_modified), 0) FROM information_schema.innodb_trx")
+                row = cursor.fetchone()
+            return int(row[0]) if row else None
+        except _LOST:
+            return None
+
     def read_settings(self) -> None:
         """Read its settings anew, as they can be changed while it runs; do nothing while the connection is lost."""
         try:

@@ -187,6 +187,8 @@ class Dialect(Protocol):
     """True if the binary log is on as shipped (MySQL 8.0.3)."""
     compresses_binary_log: bool
     """True if transactions in the binary log can be compressed (8.0.20)."""
+    undoes_cut_off_first: bool
+    """True if a transaction that a crash cuts off in the binary log is rolled back before the server is ready."""
     limits_pool_dump: bool
     """True if the server has `innodb_buffer_pool_dump_pct`; without it a dump has all pages."""
     caches_queries: bool

@@ -137,6 +137,7 @@ class MySQL(Dialect):
         self.dumps_pool = self._has_metrics
         self.ships_binary_log = version >= Version(8, 0, 3)
         self.compresses_binary_log = version >= Version(8, 0, 20)
+        self.undoes_cut_off_first = True
         self.limits_pool_dump = version >= Version(5, 7, 2)
         self.caches_queries = version < Version(8, 0, 3)
         self.slow_log_detail = _SLOW_LOG_DETAIL if version >= Version(8, 0, 14) else None
