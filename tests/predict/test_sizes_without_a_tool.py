@@ -1,4 +1,4 @@
-"""The tables of docs/sizes.md: the largest redo log that recovers in time, by recovery time, version and disk.
+"""The tables of docs/sizes.md: the largest redo log that recovers in time, by recovery time, version and disk; and what a size costs.
 
 .venv/bin/python -m tests.predict.test_sizes_without_a_tool
 
@@ -8,6 +8,7 @@ prints them as `redolab size --crash worst` computes them, with the calibration 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 from redolab.predict.advising import CrashTime, sized
 from redolab.predict.asking import model_of
@@ -15,11 +16,17 @@ from redolab.predict.calibration import Calibration, shipped_calibration
 from redolab.predict.demand import Demand
 from redolab.predict.log_size import Limits
 from redolab.predict.question import Question
+from redolab.predict.recovery import recovery_at
 from redolab.project import PROJECT
-from redolab.units import GIB, format_size
+from redolab.units import GIB, format_duration, format_size
 
 _POOL = 8 * GIB
-_TIMES = {"1 minute": 60, "5 minutes": 300, "15 minutes": 900}
+_TIMES = {"1 minute": 60, "5 minutes": 300, "10 minutes": 600, "15 minutes": 900}
+_LARGE_POOL = 64 * GIB
+_LOGS = tuple(size * GIB for size in (1, 2, 4, 8, 16))
+_PAGES = (50_000, 300_000)
+"""Dirty pages for each GB of redo: those of the lab's loads, and those of random writes over large tables."""
+_COSTS = {"MySQL 8.0.30 to 8.4": "mysql-8.4.3", "MariaDB 10.11": "mariadb-10.11"}
 _SERVERS: dict[str, tuple[str, int | None]] = {
     "MySQL 5.7": ("mysql-5.7", None),
     "MySQL 8.0 before 8.0.30": ("mysql-8.0", None),
@@ -43,7 +50,8 @@ _DISKS = {
 def tables() -> list[str]:
     """A table in Markdown for each recovery time."""
     calibration = shipped_calibration()
-    return [f"### Ready within {name}\n\n{_table(calibration, seconds)}" for name, seconds in _TIMES.items()]
+    sizes = [f"### Ready within {name}\n\n{_table(calibration, seconds)}" for name, seconds in _TIMES.items()]
+    return [*sizes, *(f"### {name} on gp3\n\n{_costs(calibration, server)}" for name, server in _COSTS.items())]
 
 
 def _table(calibration: Calibration, rto: float) -> str:
@@ -59,6 +67,22 @@ def _largest(calibration: Calibration, question: Question, rto: float) -> str:
     model = model_of(question, calibration, question.storage)
     found = sized(model, Demand(redo_per_hour=GIB, source=""), Limits(rto=rto), moment=CrashTime.WORST)
     return "–" if found.advice.largest_within_rto is None else format_size(found.advice.largest_within_rto)
+
+
+def _costs(calibration: Calibration, server: str) -> str:
+    """Return the recovery times with each log full, on gp3 with 3,000 IOPS: typical and 95 % upper bound."""
+    head = " | ".join(f"{pages:,} pages/GB: typical | 95 % sure less than" for pages in _PAGES)
+    lines = [f"| redo log | {head} |", f"| ---: |{' ---: |' * 2 * len(_PAGES)}"]
+    for size in _LOGS:
+        cells = []
+        for pages in _PAGES:
+            question = Question(server=server, storage="gp3-3000", pool=_LARGE_POOL)
+            worst = model_of(question, calibration, question.storage).worst_age(size)
+            question = replace(question, dirty_pages=round(pages * worst / GIB))
+            found = recovery_at(model_of(question, calibration, question.storage), size)
+            cells += [format_duration(found.seconds), format_duration(found.ninety[1])]
+        lines.append(f"| {format_size(size)} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def test_the_documentation_has_the_sizes_that_recover_in_time() -> None:

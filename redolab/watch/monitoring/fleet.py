@@ -16,6 +16,7 @@ from redolab.predict.asking import model_for
 from redolab.predict.demand import Demand
 from redolab.predict.log_size import Basis, Limits
 from redolab.predict.question import Question
+from redolab.predict.recovery import recovery_at
 from redolab.predict.trade import Trades
 from redolab.units import format_duration, format_size, parse_duration
 from redolab.watch.monitoring.demand import demand_of_monitored, log_size_of, with_dirty_pages
@@ -58,6 +59,10 @@ class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of redo in the busiest hour."""
     checkpoint_age_95: int | None = None
     """Checkpoint age in bytes that 95 % of times stay below."""
+    now_s: float | None = None
+    """Recovery time after a crash at the end of the period, at the last checkpoint age that it told: typical."""
+    now_95_s: float | None = None
+    """95 % upper bound of `now_s`."""
     usual_s: float | None = None
     """Recovery time after a crash at a random time: typical."""
     usual_95_s: float | None = None
@@ -144,7 +149,12 @@ def _row(server: MonitoredServer, question: FleetQuestion, span: Span, trades: T
     except InvalidInput as error:
         return msgspec.structs.replace(unknown, reason=error.problem)
     thinned = replace(demand, ages=demand.ages[_AGES])
-    return _with_prediction(unknown, demand, Sizing(model, thinned, limits, trades, question.moment))
+    row = _with_prediction(unknown, demand, Sizing(model, thinned, limits, trades, question.moment))
+    if not server.ages:
+        return row
+    last = min(server.ages[-1], model.worst_age(log_size))
+    found = recovery_at(model, log_size, last)
+    return msgspec.structs.replace(row, now_s=found.seconds, now_95_s=found.ninety[1])
 
 
 _model = lru_cache(maxsize=None)(model_for)

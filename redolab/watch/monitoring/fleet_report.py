@@ -41,6 +41,7 @@ def fleet_table(rows: Sequence[FleetRow], notes: Sequence[str], widest: int = SC
         Column[FleetRow]("pool", lambda row: _size(row.buffer_pool), right=True, spare=True),
         Column[FleetRow]("peak redo an hour", lambda row: _size(row.redo_per_hour), right=True, spare=True),
         Column[FleetRow]("age, 95 %", lambda row: _size(row.checkpoint_age_95), right=True, spare=True),
+        Column[FleetRow]("now: typical, 95 %", lambda row: _times(row.now_s, row.now_95_s), right=True, spare=True),
         Column[FleetRow]("at random: typical, 95 %", lambda row: _times(row.usual_s, row.usual_95_s), right=True),
         Column[FleetRow](
             "at worst: typical, 95 %", lambda row: _times(row.worst_s, row.worst_95_s), right=True, spare=True
@@ -131,6 +132,8 @@ def _cells(row: FleetRow) -> Mapping[str, tuple[str, float | str]]:
         "redo log": number(_size(row.log_size), row.log_size),
         "peak redo an hour": number(_size(row.redo_per_hour), row.redo_per_hour),
         "checkpoint age, 95 %": number(_size(row.checkpoint_age_95), row.checkpoint_age_95),
+        "now, typical": number(_time(row.now_s), row.now_s),
+        "now, 95 %": number(_time(row.now_95_s), row.now_95_s),
         "at random, typical": number(_time(row.usual_s), row.usual_s),
         "at random, 95 %": number(_time(row.usual_95_s), row.usual_95_s),
         "at worst, typical": number(_time(row.worst_s), row.worst_s),

@@ -110,6 +110,9 @@ def test_the_fleet_is_written_in_each_form_and_compared_with_an_earlier_one(url:
     assert rows["db-0000:9104"].storage == "gp3-3000"
     assert rows["db-0000:9104"].rto_s == 20
     assert rows["db-0002:9104"].workload == "bulk-update"
+    told = [each for each in rows.values() if each.checkpoint_age_95 is not None]
+    assert told
+    assert all(0 < (each.now_s or 0) <= (each.worst_s or 0) < (each.worst_95_s or 0) for each in told)
     overruns = [each.overrun for each in rows.values()]
     assert overruns == sorted(overruns, reverse=True)
     assert sum(each.meets_rto is False for each in rows.values()) > 0
