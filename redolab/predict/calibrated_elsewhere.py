@@ -10,9 +10,16 @@ import msgspec
 from redolab.machine.machine_class import are_of_one_class
 from redolab.predict.calibration import Calibration
 from redolab.predict.fitting import FittedRuns, calibrations_among, fit_runs, named, rates_of, without_anatomies
-from redolab.predict.observations import binary_log_mb_s, known_disks, observations_of, stuck_counts
+from redolab.predict.observations import (
+    binary_log_mb_s,
+    known_disks,
+    observations_of,
+    prepared_rollbacks,
+    stuck_counts,
+)
 from redolab.predict.own_machine import on_own_machine
 from redolab.predict.recovery_time.held_out import FITTED_UP_TO, HeldOut, HeldOutPrediction, held_out_prediction
+from redolab.predict.recovery_time.rollback import rollback_rates
 from redolab.predict.recovery_time.spreads import spreads_of
 from redolab.results.alike import Keys, keyed_recoveries
 from redolab.results.committed import (
@@ -36,10 +43,13 @@ def fit_committed(machine: str | None = None) -> FittedRuns:
 
 
 def with_binary_logs_of(calibration: Calibration, runs: Sequence[Run]) -> Calibration:
-    """Add how fast the servers of these runs read their binary log on a disk that is no model."""
+    """Add how fast the servers of these runs read their binary log on a disk that is no model, and undo what is cut off."""
     known = keyed_recoveries(runs)
+    undone = rollback_rates(prepared_rollbacks(known))
     servers = {
-        name: msgspec.structs.replace(server, binary_log_mb_s=binary_log_mb_s(known, name))
+        name: msgspec.structs.replace(
+            server, binary_log_mb_s=binary_log_mb_s(known, name), prepared_on=undone.get(name, {})
+        )
         for name, server in calibration.servers.items()
     }
     return msgspec.structs.replace(calibration, servers=servers)

@@ -68,6 +68,8 @@ class CalibratedServer(msgspec.Struct, frozen=True, kw_only=True):
     """Number of recoveries in several batches that got stuck, with default settings except read threads."""
     rollback_on: Mapping[str, RollbackRate] = {}
     """Storage → rate of rollback."""
+    prepared_on: Mapping[str, RollbackRate] = {}
+    """Storage → rate at which a transaction is rolled back that a crash cut off in the binary log, before ready."""
     seconds_per_table_on: Mapping[str, float] = {}
     """Storage → seconds that each table adds to the time to ready."""
     binary_log_mb_s: float | None = None

@@ -312,6 +312,29 @@ def rollback_of(each: Keyed) -> Rollback | None:
     )
 
 
+def prepared_rollbacks(recoveries: Sequence[Keyed]) -> list[Rollback]:
+    """Return the rollbacks before ready of transactions that were cut off in the binary log."""
+    found = []
+    for each in recoveries:
+        trial, end, timeline = each.trial, each.image.spec.binary_log_end, each.trial.timeline
+        if end is None or end.kind is not EndKind.CUT or timeline is None:
+            continue
+        family = family_of(trial.version)
+        is_before_ready = dialect_of(family, Version.parse(trial.version)).undoes_cut_off_first
+        if is_before_ready and (seconds := timeline.seconds_of(BINARY_LOG_PART)):
+            found.append(
+                Rollback(
+                    server=trial.server,
+                    family=family,
+                    storage=trial.storage,
+                    crash_name=trial.image,
+                    rows=end.amount,
+                    seconds=seconds,
+                )
+            )
+    return found
+
+
 def _observation(each: Keyed, disks: Disks) -> Observation | None:
     """Return a recovery as an observation; None if the model cannot be trained on it.
 

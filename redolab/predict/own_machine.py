@@ -96,7 +96,8 @@ def _with_facts_of_others(name: str, server: CalibratedServer, known: Calibratio
 
     A few recoveries without a stuck one do not prove that none gets stuck, and a calibration does not try the pools
     with which others got stuck: add the stuck recoveries of all servers with the same recovery code. A calibration does
-    not measure how fast the server reads its binary log either: take the rate known of the same server.
+    not measure how fast the server reads its binary log either, nor how fast it undoes what is cut off there: take the
+    rates known of the same server.
     """
     code = server.dialect.recovery_code
     stuck = [each.in_several_batches for each in known.servers.values() if each.dialect.recovery_code == code]
@@ -105,6 +106,7 @@ def _with_facts_of_others(name: str, server: CalibratedServer, known: Calibratio
         server,
         in_several_batches=sum(stuck, server.in_several_batches),
         binary_log_mb_s=elsewhere.binary_log_mb_s,
+        prepared_on=elsewhere.prepared_on,
     )
 
 

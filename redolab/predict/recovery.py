@@ -91,11 +91,15 @@ def binary_log_seconds(model: Model) -> float:
 def prepared_seconds(model: Model) -> float:
     """Return the seconds before ready in which a transaction is rolled back that the crash cut off in the binary log.
 
-    At the rate of rollbacks after ready, which was at most too slow (docs/results/binary-log.md). 0 where that comes
-    after ready, or where the rate is not known.
+    0 where that comes after ready, or where no rate is known.
     """
-    rate = rollback_rate(model) if model.dialect.undoes_cut_off_first else None
+    rate = prepared_rate(model) if model.dialect.undoes_cut_off_first else None
     return 0.0 if rate is None else (model.question.prepared_rows or 0) / rate.rows_per_s
+
+
+def prepared_rate(model: Model) -> RollbackRate | None:
+    """Return the server's rate of such rollbacks on the storage, else that of rollbacks after ready, which is slower."""
+    return model.server.prepared_on.get(model.storage) or rollback_rate(model)
 
 
 def rollback_seconds(model: Model) -> float | None:

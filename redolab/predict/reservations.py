@@ -9,8 +9,9 @@ from redolab.disks.profiles import HOME
 from redolab.predict.chance_of_stuck import reservations_about_stuck
 from redolab.predict.extrapolation import BEYOND, is_other_pool, machine_extrapolation
 from redolab.predict.question import Model, Question
-from redolab.predict.recovery import rollback_rate
+from redolab.predict.recovery import prepared_rate, rollback_rate
 from redolab.predict.recovery_time.held_out import HeldOut
+from redolab.predict.recovery_time.rollback import RollbackRate
 from redolab.predict.server_names import NAME, recovers_equally
 from redolab.servers.dialects import Version, later_differ
 from redolab.units import format_duration, format_size
@@ -51,7 +52,7 @@ def reservations_of(model: Model) -> list[str]:
         )
     if model.binary_log and model.server.binary_log_mb_s is None:
         found.append(f"how fast {model.measured_as} reads its binary log was not measured: its time is left out")
-    return [*found, *_of_rollback(model, question)]
+    return [*found, *_of_rollback(model, question), *_of_prepared(model, question)]
 
 
 def reservations_at(model: Model, log_size: int) -> list[str]:
@@ -90,26 +91,34 @@ def _of_version(model: Model) -> list[str]:
 
 
 def _of_rollback(model: Model, question: Question) -> list[str]:
-    rows, there = question.undo_rows, f"of {model.measured_as} on {model.storage}"
-    found = []
-    if question.prepared_rows is not None:
-        if model.dialect.undoes_cut_off_first:
-            rows = max(rows or 0, question.prepared_rows)
-        else:
-            found.append(f"{question.server} rolls back what is cut off in its binary log after it is ready")
-    if rows is None:
-        return found
+    if question.undo_rows is None:
+        return []
     rate = rollback_rate(model)
+    found = _of_rows(model, question.undo_rows, rate)
+    if rate is None or model.storage in model.server.rollback_on:
+        return found
+    there = f"of {model.measured_as} on {model.storage}"
+    return [f"no large rollback {there} was measured: taken is the slowest of its family", *found]
+
+
+def _of_prepared(model: Model, question: Question) -> list[str]:
+    if question.prepared_rows is None:
+        return []
+    if not model.dialect.undoes_cut_off_first:
+        return [f"{question.server} rolls back what is cut off in its binary log after it is ready"]
+    return _of_rows(model, question.prepared_rows, prepared_rate(model))
+
+
+def _of_rows(model: Model, rows: int, rate: RollbackRate | None) -> list[str]:
+    there = f"of {model.measured_as} on {model.storage}"
     if rate is None:
-        return [*found, f"no large rollback {there} was measured: its time is left out"]
-    if model.storage not in model.server.rollback_on:
-        found.append(f"no large rollback {there} was measured: taken is the slowest of its family")
-    if rows > rate.most_rows * BEYOND:
-        found.append(
-            f"a rollback of {rows:,} rows is beyond those measured there, up to {rate.most_rows:,} rows in the order of the primary "
-            "key: one whose pages do not fit into the pool takes longer for each row, and the interval does not allow for it"
-        )
-    return found
+        return [f"no large rollback {there} was measured: its time is left out"]
+    if rows <= rate.most_rows * BEYOND:
+        return []
+    return [
+        f"a rollback of {rows:,} rows is beyond those measured there, up to {rate.most_rows:,} rows in the order of the primary "
+        "key: one whose pages do not fit into the pool takes longer for each row, and the interval does not allow for it"
+    ]
 
 
 def _listed(words: Iterable[str]) -> str:

@@ -47,8 +47,13 @@ def test_it_is_what_the_committed_runs_give(fitted: FittedRuns) -> None:
             assert learnt.rates == pytest.approx(dict(rates), rel=1e-3), (
                 f"'redolab fit -o provision/calibration.json' ({name})"
             )
-        rates = {storage: rate.rows_per_s for storage, rate in server.rollback_on.items()}
-        assert rates == pytest.approx({name: each.rows_per_s for name, each in again.servers[name].rollback_on.items()})
+        assert server.binary_log_mb_s == pytest.approx(again.servers[name].binary_log_mb_s)
+        for shipped_rates, fitted_rates in (
+            (server.rollback_on, again.servers[name].rollback_on),
+            (server.prepared_on, again.servers[name].prepared_on),
+        ):
+            expected = {storage: rate.rows_per_s for storage, rate in fitted_rates.items()}
+            assert {storage: rate.rows_per_s for storage, rate in shipped_rates.items()} == pytest.approx(expected)
     for pages_given in (True, False):
         known = again.spreads.of(pages_given=pages_given)
         for kind, spread in shipped.spreads.of(pages_given=pages_given).items():
