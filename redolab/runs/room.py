@@ -36,7 +36,8 @@ def check_room(needs: Needs) -> None:
         if needed + reserve > free:
             what = " and ".join(needs.disk_for.get(folder, "the run") for folder in folders)
             verb = "need" if len(folders) > 1 else "needs"
+            kept = f", of which {format_size(reserve)} are for the server that is not the lab's" if reserve else ""
             raise DiskFull(
-                f"{what} {verb} about {format_size(needed)} and the disk under {folders[0]} has {format_size(free)} free",
+                f"{what} {verb} about {format_size(needed)} and the disk under {folders[0]} has {format_size(free)} free{kept}",
                 needs.remedy,
             )
