@@ -88,7 +88,7 @@ def _reason(timeline: Timeline, phase: Phase) -> str:
     main = max(parts, key=lambda part: part.seconds, default=None)
     if phase is Phase.APPLY and timeline.batches:
         more = timeline.batches > 1
-        return counted(timeline.batches, "batch", "es") + ("; a pool that holds the redo needs one" if more else "")
+        return counted(timeline.batches, "batch", "es") + ("; a pool of four times the redo needs one" if more else "")
     if phase is Phase.SCAN and timeline.redo_bytes and (main is None or main.part == REDO):
         return f"{format_size(timeline.redo_bytes)} of redo"
     if phase is Phase.ROLLBACK and timeline.rows:

@@ -18,12 +18,12 @@ from redolab.predict.log_size import Limits
 from redolab.predict.question import Question
 from redolab.predict.recovery import recovery_at
 from redolab.project import PROJECT
-from redolab.units import GIB, format_duration, format_size
+from redolab.units import GIB, MIB, format_duration, format_size
 
 _POOL = 8 * GIB
 _TIMES = {"1 minute": 60, "5 minutes": 300, "10 minutes": 600, "15 minutes": 900}
 _LARGE_POOL = 64 * GIB
-_LOGS = tuple(size * GIB for size in (1, 2, 4, 8, 16))
+_LOGS = (256 * MIB, 512 * MIB, *(size * GIB for size in (1, 2, 4, 8, 16)))
 _PAGES = (50_000, 300_000)
 """Dirty pages for each GB of redo: those of the lab's loads, and those of random writes over large tables."""
 _COSTS = {"MySQL 8.0.30 to 8.4": "mysql-8.4.3", "MariaDB 10.11": "mariadb-10.11"}
@@ -51,7 +51,12 @@ def tables() -> list[str]:
     """A table in Markdown for each recovery time."""
     calibration = shipped_calibration()
     sizes = [f"### Ready within {name}\n\n{_table(calibration, seconds)}" for name, seconds in _TIMES.items()]
-    return [*sizes, *(f"### {name} on gp3\n\n{_costs(calibration, server)}" for name, server in _COSTS.items())]
+    costs = [
+        f"### {name}, {disk}\n\n{_costs(calibration, server, _DISKS[disk])}"
+        for name, server in _COSTS.items()
+        for disk in ("fast virtual disk", "gp3, 3,000 IOPS")
+    ]
+    return [*sizes, *costs]
 
 
 def _table(calibration: Calibration, rto: float) -> str:
@@ -69,14 +74,14 @@ def _largest(calibration: Calibration, question: Question, rto: float) -> str:
     return "–" if found.advice.largest_within_rto is None else format_size(found.advice.largest_within_rto)
 
 
-def _costs(calibration: Calibration, server: str) -> str:
-    """Return the recovery times with each log full, on gp3 with 3,000 IOPS: typical and 95 % upper bound."""
+def _costs(calibration: Calibration, server: str, storage: str) -> str:
+    """Return the recovery times with each log full on a storage: typical and 95 % upper bound."""
     head = " | ".join(f"{pages:,} pages/GB: typical | 95 % sure less than" for pages in _PAGES)
     lines = [f"| redo log | {head} |", f"| ---: |{' ---: |' * 2 * len(_PAGES)}"]
     for size in _LOGS:
         cells = []
         for pages in _PAGES:
-            question = Question(server=server, storage="gp3-3000", pool=_LARGE_POOL)
+            question = Question(server=server, storage=storage, pool=_LARGE_POOL)
             worst = model_of(question, calibration, question.storage).worst_age(size)
             question = replace(question, dirty_pages=round(pages * worst / GIB))
             found = recovery_at(model_of(question, calibration, question.storage), size)
