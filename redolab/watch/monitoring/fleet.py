@@ -101,6 +101,11 @@ class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
         """Times the recovery time objective that the 95 % upper bound is; -1 where it is not known."""
         return -1.0 if self.bound_s is None else self.bound_s / self.rto_s
 
+    @property
+    def is_late_now(self) -> bool:
+        """True if the upper bound of a recovery after a crash at the end of the period is beyond the objective."""
+        return self.now_95_s is not None and self.now_95_s > self.rto_s
+
 
 def fleet_rows(
     servers: Sequence[MonitoredServer], question: FleetQuestion, span: Span, trades: Trades | None = None

@@ -29,6 +29,8 @@ _TICKS = (
     (43200.0, "12 h"),
 )
 """Seconds, and how they are called."""
+_NAMED = 5
+"""Servers that the answer names."""
 SUFFIXES = (".csv", ".parquet", ".html")
 """Suffixes of the files that can be written."""
 
@@ -57,10 +59,18 @@ def fleet_table(rows: Sequence[FleetRow], notes: Sequence[str], widest: int = SC
 
 
 def answer(rows: Sequence[FleetRow]) -> str:
-    """Return the fleet in a sentence."""
+    """Return the fleet in a sentence or two: the servers that are late, and those that would be if they crashed now."""
     late, unknown = (sum(row.meets_rto is each for row in rows) for each in (False, None))
     of_unknown = f"; of {unknown} it is not known" if unknown else ""
-    return f"{late} of {len(rows)} servers may take longer to recover than they should{of_unknown}."
+    found = f"{late} of {len(rows)} servers may take longer to recover than they should{of_unknown}."
+    if all(row.now_95_s is None for row in rows):
+        return found
+    late_now = sorted((row for row in rows if row.is_late_now), key=lambda row: -(row.now_95_s or 0.0) / row.rto_s)
+    if not late_now:
+        return f"{found} If they crashed now, none would."
+    some = ", ".join(row.server for row in late_now[:_NAMED])
+    more = f" and {len(late_now) - _NAMED} more" if len(late_now) > _NAMED else ""
+    return f"{found} If they crashed now, {len(late_now)} would: {some}{more}."
 
 
 def write_fleet(path: Path, rows: Sequence[FleetRow], notes: Sequence[str]) -> None:

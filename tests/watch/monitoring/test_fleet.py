@@ -20,7 +20,7 @@ from redolab.counters.series import HOUR
 from redolab.units import GIB
 from redolab.watch.monitoring.endpoint import Prometheus
 from redolab.watch.monitoring.fleet import FleetRow, since
-from redolab.watch.monitoring.fleet_report import html_page, read_fleet, write_fleet
+from redolab.watch.monitoring.fleet_report import answer, html_page, read_fleet, write_fleet
 from redolab.watch.monitoring.http_config import HttpConfig
 from redolab.watch.monitoring.servers import AGES, DAY, MonitoredServer, Span, matchers_of, servers_of
 from tests.command import redolab
@@ -113,6 +113,9 @@ def test_the_fleet_is_written_in_each_form_and_compared_with_an_earlier_one(url:
     told = [each for each in rows.values() if each.checkpoint_age_95 is not None]
     assert told
     assert all(0 < (each.now_s or 0) <= (each.worst_s or 0) < (each.worst_95_s or 0) for each in told)
+    assert all(each.is_late_now == ((each.now_95_s or 0) > each.rto_s) for each in told)
+    named = answer([msgspec.structs.replace(each, rto_s=0.01) for each in told])
+    assert all(each.server in named for each in told[:1])
     overruns = [each.overrun for each in rows.values()]
     assert overruns == sorted(overruns, reverse=True)
     assert sum(each.meets_rto is False for each in rows.values()) > 0
