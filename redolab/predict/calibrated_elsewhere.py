@@ -11,6 +11,7 @@ from redolab.machine.machine_class import are_of_one_class
 from redolab.predict.calibration import Calibration
 from redolab.predict.fitting import FittedRuns, calibrations_among, fit_runs, named, rates_of, without_anatomies
 from redolab.predict.observations import (
+    binary_log_again_mb_s,
     binary_log_mb_s,
     known_disks,
     observations_of,
@@ -48,7 +49,10 @@ def with_binary_logs_of(calibration: Calibration, runs: Sequence[Run]) -> Calibr
     undone = rollback_rates(prepared_rollbacks(known))
     servers = {
         name: msgspec.structs.replace(
-            server, binary_log_mb_s=binary_log_mb_s(known, name), prepared_on=undone.get(name, {})
+            server,
+            binary_log_mb_s=binary_log_mb_s(known, name),
+            binary_log_again_mb_s=binary_log_again_mb_s(known, name),
+            prepared_on=undone.get(name, {}),
         )
         for name, server in calibration.servers.items()
     }

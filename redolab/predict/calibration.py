@@ -77,6 +77,8 @@ class CalibratedServer(msgspec.Struct, frozen=True, kw_only=True):
 
     None: not measured.
     """
+    binary_log_again_mb_s: float | None = None
+    """Megabytes of it a second when the server reads it once more, from memory; None: it does not, or not measured."""
 
     @property
     def dialect(self) -> Dialect:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from redolab.crash.records.binary_log_end import EndKind
-from redolab.crash.records.crash import SAME_FILES, CrashImage, CrashSpec
+from redolab.crash.records.crash import SAME_FILES, CrashSpec
 from redolab.crash.records.recovery import Outcome, RecoveryTrial
 from redolab.disks.figures import StorageRecord
 from redolab.disks.profiles import HOME
@@ -38,7 +38,10 @@ _ROWS_ENOUGH = 10_000
 _SECONDS_ENOUGH = 1.0
 """Fewest seconds that tables are expected to add: smaller effects are lost in the spread of recoveries."""
 _MEGABYTE = 1e6
-_LEAST_BINARY_LOG = 100_000_000
+_LEAST_BINARY_LOG = 100.0
+"""Megabytes of a last file from which on it tells a rate."""
+_SECOND_READING = 0.2
+"""Share of the first reading from which on more seconds are a second reading."""
 _LEAST_SECONDS = 0.1
 """Least seconds that tables are taken to have added: a measured difference can be zero."""
 
@@ -193,22 +196,50 @@ def binary_log_mb_s(recoveries: Sequence[Keyed], server: str) -> float | None:
     Files of less than 100 MB tell too little. None without a recovery after a larger one.
     """
     rates = [
-        (each.image.binary_log_bytes or 0) / _MEGABYTE / seconds
-        for each in recoveries
-        if each.trial.server == server
-        and each.trial.storage == HOME
-        and _ends_whole(each.image)
-        and each.trial.timeline is not None
-        and (seconds := each.trial.timeline.seconds_of(BINARY_LOG_PART))
+        _megabytes(each) / seconds
+        for kind in (EndKind.SMALL, EndKind.WHOLE)
+        for each, timeline in _at_binary_log(recoveries, server, kind)
+        if _megabytes(each) >= _LEAST_BINARY_LOG and (seconds := timeline.seconds_of(BINARY_LOG_PART))
     ]
     return statistics.median(rates) if rates else None
 
 
-def _ends_whole(image: CrashImage) -> bool:
-    """Return True if the last binary log file is large enough to tell a rate, and ends with no cut transaction."""
-    end = image.spec.binary_log_end
-    is_whole = end is not None and end.kind in (EndKind.SMALL, EndKind.WHOLE)
-    return is_whole and (image.binary_log_bytes or 0) >= _LEAST_BINARY_LOG
+def binary_log_again_mb_s(recoveries: Sequence[Keyed], server: str) -> float | None:
+    """Return the megabytes of that file a second when MySQL reads it once more: the median after small transactions.
+
+    MySQL looks for GTIDs in it before it is ready (MYSQL_BIN_LOG::init_gtid_sets). None where the phase accept is no
+    longer than the first reading makes it, against recoveries with a new file.
+    """
+    small = _at_binary_log(recoveries, server, EndKind.SMALL)
+    new = [timeline.phase(Phase.ACCEPT).seconds or 0.0 for each, timeline in small if _megabytes(each) < 1.0]
+    if not new:
+        return None
+    rates = []
+    for each, timeline in small:
+        accepted, read = timeline.phase(Phase.ACCEPT).seconds, timeline.seconds_of(BINARY_LOG_PART)
+        if _megabytes(each) >= _LEAST_BINARY_LOG and accepted is not None and read is not None:
+            again = accepted - read - statistics.median(new)
+            rates.append(_megabytes(each) / again if again > _SECOND_READING * read else math.inf)
+    found = statistics.median(rates) if rates else math.inf
+    return None if math.isinf(found) else found
+
+
+def _at_binary_log(recoveries: Sequence[Keyed], server: str, kind: EndKind) -> list[tuple[Keyed, Timeline]]:
+    """Return a server's timed recoveries on the lab's own disk whose binary log ends so."""
+    return [
+        (each, each.trial.timeline)
+        for each in recoveries
+        if each.trial.server == server
+        and each.trial.storage == HOME
+        and each.trial.timeline is not None
+        and each.image.spec.binary_log_end is not None
+        and each.image.spec.binary_log_end.kind is kind
+    ]
+
+
+def _megabytes(each: Keyed) -> float:
+    """Return the size of the last binary log file at the crash."""
+    return (each.image.binary_log_bytes or 0) / _MEGABYTE
 
 
 def stuck_counts(recoveries: Sequence[Keyed], server: str, workloads: Sequence[str]) -> StuckCounts:

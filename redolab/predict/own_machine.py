@@ -106,6 +106,7 @@ def _with_facts_of_others(name: str, server: CalibratedServer, known: Calibratio
         server,
         in_several_batches=sum(stuck, server.in_several_batches),
         binary_log_mb_s=elsewhere.binary_log_mb_s,
+        binary_log_again_mb_s=elsewhere.binary_log_again_mb_s,
         prepared_on=elsewhere.prepared_on,
     )
 

@@ -48,6 +48,7 @@ def test_it_is_what_the_committed_runs_give(fitted: FittedRuns) -> None:
                 f"'redolab fit -o provision/calibration.json' ({name})"
             )
         assert server.binary_log_mb_s == pytest.approx(again.servers[name].binary_log_mb_s)
+        assert server.binary_log_again_mb_s == pytest.approx(again.servers[name].binary_log_again_mb_s)
         for shipped_rates, fitted_rates in (
             (server.rollback_on, again.servers[name].rollback_on),
             (server.prepared_on, again.servers[name].prepared_on),
