@@ -26,11 +26,15 @@ class PlannedCrash(PlannedGroup, frozen=True, kw_only=True):
     @override
     def described(self) -> Mapping[str, str]:
         lasts, spec = self._lasts(), self.spec
+        load = f"{lasts}, {spec.storage}" if lasts else ""
+        if spec.kill.moment is not None:
+            # One run may crash several loads at random times.
+            load = f"{spec.workload}, {spec.storage}"
         cells = {
             "server": self.server,
             "log": format_size(spec.instance.log_size),
             "dataset": format_size(spec.dataset.size),
-            "load": f"{lasts}, {spec.storage}" if lasts else "",
+            "load": load,
             "filled to": spec.kill.filled_to(),
             "binary log": str(spec.binary_log_end or ""),
             "kind": spec.crash if spec.crash != KILL else "",
