@@ -7,13 +7,20 @@ from dataclasses import dataclass
 
 import msgspec
 
+from redolab.predict.calibrated_elsewhere import with_binary_logs_of
 from redolab.predict.calibration import Calibration, on_its_machine
 from redolab.predict.fitting import calibrations_among, fit_runs
 from redolab.predict.judged_predictions import JudgedPredictions, JudgedStratum, judged_recoveries, strata
 from redolab.predict.own_machine import on_own_machine
 from redolab.predict.recovery_time.held_out import OF_CALIBRATED
 from redolab.results.alike import Keyed, keyed_recoveries
-from redolab.results.committed import LEARNED_FROM, OTHER_MACHINES, by_machine, machine_of
+from redolab.results.committed import (
+    LEARNED_FROM,
+    OTHER_MACHINES,
+    by_machine,
+    machine_of,
+    recoveries_with_binary_logs,
+)
 from redolab.runs.machines import identity_of
 from redolab.runs.store import Run
 
@@ -69,6 +76,8 @@ def _judged(runs: Sequence[Run], place: int) -> JudgedRun:
         learned = [each for each in known if each.folder.parent.name in LEARNED_FROM]
         machines = by_machine(known) if any(_is_elsewhere(each) for each in known) else None
         calibration = fit_runs(learned, machines=machines).calibration
+        with_logs = [each for each in recoveries_with_binary_logs() if each.name < run.name]
+        calibration = with_binary_logs_of(calibration, with_logs)
     else:
         learned = [each for each in before if not _is_elsewhere(each)]
         calibration = fit_runs(learned, recoveries[0].key.machine.cpu).calibration

@@ -9,13 +9,13 @@ from redolab.runs.store import Run
 
 RECOVERY_PAGES = ("model", "generations", "recovery", "stuck", "anatomy", "production")
 """Pages of results whose runs are recoveries on host A."""
-HOST_B, HOST_C, HOST_D, HOST_F, HOST_G = "host-b", "host-c", "host-d", "host-f", "host-g"
+HOST_B, HOST_C, HOST_D, HOST_F, HOST_G, HOST_I = "host-b", "host-c", "host-d", "host-f", "host-g", "host-i"
 """Folders of runs on one host each.
 
 Host B, of the same description as A, takes twice as long, host F 1.2 to 2.5 times as long as C; host D has another
 processor. They are predicted, and never learned from. Host C is as fast as A, and is learned from. The crashes of host G,
 on disks and under a load that no other run has, are predicted as well, and lists of terms are compared on them
-(benchmarks/terms.py).
+(benchmarks/terms.py). Those of host I, under the settings that vendors ship, are predicted for their page alone.
 """
 READ_THREADS = "read-threads"
 """Folder of recoveries with several numbers of read threads, on host F.
@@ -40,13 +40,14 @@ HOSTS = {
     HOST_D: "D",
     **dict.fromkeys((HOST_F, READ_THREADS), "F"),
     HOST_G: "G",
+    HOST_I: "I",
     MEMORY: "H",
     BINARY_LOG: "I",
     PREPARE: "I",
     FULL_16G: "I",
 }
 """Folder of data/measured → its host, for folders of one host (data/measured/README.md)."""
-OTHER_MACHINES = (HOST_B, HOST_C, HOST_F, HOST_D, HOST_G)
+OTHER_MACHINES = (HOST_B, HOST_C, HOST_F, HOST_D, HOST_G, HOST_I)
 LEARNED_FROM = (*RECOVERY_PAGES, HOST_C)
 FOLLOWED = ("following", *LEARNED_FROM, "throughput", "settings", HOST_B, HOST_D, "storage", "source")
 """Folders of recoveries that `redolab follow` compares a recovery with, and that measure its errors, run by run."""
