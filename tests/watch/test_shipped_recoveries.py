@@ -9,7 +9,7 @@ from redolab.crash.records.recovery import Outcome
 from redolab.crash.recovery.follow_judged import judged
 from redolab.crash.recovery.replays import SHORTEST, replays_in
 from redolab.project import PROJECT
-from redolab.results.committed import BINARY_LOG, FOLLOWED, FULL_16G, HOST_F, HOST_G, MEMORY, READ_THREADS
+from redolab.results.committed import BINARY_LOG, FOLLOWED, FULL_16G, HOST_F, HOST_G, HOST_I, MEMORY, READ_THREADS
 from redolab.runs.pages import measured_runs
 from redolab.watch.following.follow import experience
 from redolab.watch.following.time_left import ANY_KIND, IntervalWidening, Way
@@ -56,7 +56,7 @@ def test_every_folder_with_recoveries_of_such_length_is_judged() -> None:
             if trial.get("outcome") == Outcome.READY and (trial.get("seconds_to_ready") or 0) >= SHORTEST:
                 found.setdefault(path.parents[1].name, []).append(trial["seconds_to_ready"])
     # Some recoveries of these folders were timed beside other work.
-    assert found.keys() - {READ_THREADS, HOST_F, HOST_G, MEMORY, BINARY_LOG, FULL_16G} <= set(FOLLOWED)
+    assert found.keys() - {READ_THREADS, HOST_F, HOST_G, HOST_I, MEMORY, BINARY_LOG, FULL_16G} <= set(FOLLOWED)
     long = sum(seconds >= LONG for each in found.values() for seconds in each)
     assert long > 0
     assert sum(each.ready >= 10 * LONG for each in experience().courses) == long
