@@ -16,7 +16,7 @@ from redolab.predict.calibration import Calibration, shipped_calibration
 from redolab.predict.demand import Demand
 from redolab.predict.log_size import Limits
 from redolab.predict.question import Question
-from redolab.predict.recovery import recovery_at
+from redolab.predict.recovery import Prediction, recovery_at
 from redolab.project import PROJECT
 from redolab.units import GIB, MIB, format_duration, format_size
 
@@ -24,6 +24,9 @@ _POOL = 8 * GIB
 _TIMES = {"1 minute": 60, "5 minutes": 300, "10 minutes": 600, "15 minutes": 900}
 _LARGE_POOL = 64 * GIB
 _LOGS = (256 * MIB, 512 * MIB, *(size * GIB for size in (1, 2, 4, 8, 16)))
+_GRID = (*range(64 * MIB, GIB, 64 * MIB), *range(GIB, 32 * GIB, 256 * MIB))
+"""Sizes to choose from."""
+_FIVE = 300.0
 _PAGES = (50_000, 300_000)
 """Dirty pages for each GB of redo: those of the lab's loads, and those of random writes over large tables."""
 _COSTS = {"MySQL 8.0.30 to 8.4": "mysql-8.4.3", "MariaDB 10.11": "mariadb-10.11"}
@@ -56,7 +59,8 @@ def tables() -> list[str]:
         for name, server in _COSTS.items()
         for disk in ("fast virtual disk", "gp3, 3,000 IOPS")
     ]
-    return [*sizes, *costs]
+    by_pages = f"### Within five minutes, by dirty pages\n\n{_by_pages(calibration)}"
+    return [*sizes, by_pages, *costs]
 
 
 def _table(calibration: Calibration, rto: float) -> str:
@@ -74,6 +78,32 @@ def _largest(calibration: Calibration, question: Question, rto: float) -> str:
     return "–" if found.advice.largest_within_rto is None else format_size(found.advice.largest_within_rto)
 
 
+def _by_pages(calibration: Calibration) -> str:
+    """Return the largest log that recovers within five minutes with a large pool, by the dirty pages of the redo."""
+    columns = [(disk, pages) for disk in ("fast virtual disk", "gp3, 3,000 IOPS") for pages in _PAGES]
+    lines = [
+        f"| server | {' | '.join(f'{disk}, {pages:,} pages/GB' for disk, pages in columns)} |",
+        f"| --- |{' ---: |' * len(columns)}",
+    ]
+    for name, server in _COSTS.items():
+        cells = []
+        for disk, pages in columns:
+            within = [
+                size for size in _GRID if _full(calibration, server, _DISKS[disk], size, pages).ninety[1] <= _FIVE
+            ]
+            cells.append(format_size(max(within)) if within else "–")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _full(calibration: Calibration, server: str, storage: str, size: int, pages: int) -> Prediction:
+    """Return the recovery with a log full of redo that has so many dirty pages a GB."""
+    question = Question(server=server, storage=storage, pool=_LARGE_POOL)
+    worst = model_of(question, calibration, storage).worst_age(size)
+    question = replace(question, dirty_pages=round(pages * worst / GIB))
+    return recovery_at(model_of(question, calibration, storage), size)
+
+
 def _costs(calibration: Calibration, server: str, storage: str) -> str:
     """Return the recovery times with each log full on a storage: typical and 95 % upper bound."""
     head = " | ".join(f"{pages:,} pages/GB: typical | 95 % sure less than" for pages in _PAGES)
@@ -81,10 +111,7 @@ def _costs(calibration: Calibration, server: str, storage: str) -> str:
     for size in _LOGS:
         cells = []
         for pages in _PAGES:
-            question = Question(server=server, storage=storage, pool=_LARGE_POOL)
-            worst = model_of(question, calibration, question.storage).worst_age(size)
-            question = replace(question, dirty_pages=round(pages * worst / GIB))
-            found = recovery_at(model_of(question, calibration, question.storage), size)
+            found = _full(calibration, server, storage, size, pages)
             cells += [format_duration(found.seconds), format_duration(found.ninety[1])]
         lines.append(f"| {format_size(size)} | {' | '.join(cells)} |")
     return "\n".join(lines)
