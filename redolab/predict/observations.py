@@ -232,9 +232,14 @@ def _at_binary_log(recoveries: Sequence[Keyed], server: str, kind: EndKind) -> l
         if each.trial.server == server
         and each.trial.storage == HOME
         and each.trial.timeline is not None
-        and each.image.spec.binary_log_end is not None
-        and each.image.spec.binary_log_end.kind is kind
+        and _end_of(each) is kind
     ]
+
+
+def _end_of(each: Keyed) -> EndKind | None:
+    """Return how the binary log ended at the crash; None where that was not arranged."""
+    end = each.image.spec.binary_log_end
+    return None if end is None else end.kind
 
 
 def _megabytes(each: Keyed) -> float:
@@ -344,15 +349,26 @@ def rollback_of(each: Keyed) -> Rollback | None:
 
 
 def prepared_rollbacks(recoveries: Sequence[Keyed]) -> list[Rollback]:
-    """Return the rollbacks before ready of transactions that were cut off in the binary log."""
+    """Return the rollbacks before ready of transactions that were cut off in the binary log.
+
+    Their seconds have what the phase open takes longer than after a crash with a new binary log: InnoDB reads the undo
+    of so large a transaction first.
+    """
+    timed = [(each, timeline) for each in recoveries if (timeline := each.trial.timeline) is not None]
+    usual: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for each, timeline in timed:
+        if _end_of(each) is EndKind.SMALL and _megabytes(each) < 1.0:
+            usual[each.trial.server, each.trial.storage].append(timeline.phase(Phase.OPEN).seconds or 0.0)
     found = []
-    for each in recoveries:
-        trial, end, timeline = each.trial, each.image.spec.binary_log_end, each.trial.timeline
-        if end is None or end.kind is not EndKind.CUT or timeline is None:
+    for each, timeline in timed:
+        trial, end = each.trial, each.image.spec.binary_log_end
+        opened = usual.get((trial.server, trial.storage))
+        if end is None or end.kind is not EndKind.CUT or not opened:
             continue
         family = family_of(trial.version)
         is_before_ready = dialect_of(family, Version.parse(trial.version)).undoes_cut_off_first
         if is_before_ready and (seconds := timeline.seconds_of(BINARY_LOG_PART)):
+            more = max(0.0, (timeline.phase(Phase.OPEN).seconds or 0.0) - statistics.median(opened))
             found.append(
                 Rollback(
                     server=trial.server,
@@ -360,7 +376,7 @@ def prepared_rollbacks(recoveries: Sequence[Keyed]) -> list[Rollback]:
                     storage=trial.storage,
                     crash_name=trial.image,
                     rows=end.amount,
-                    seconds=seconds,
+                    seconds=seconds + more,
                 )
             )
     return found
