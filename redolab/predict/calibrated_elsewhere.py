@@ -20,7 +20,7 @@ from redolab.predict.observations import (
 )
 from redolab.predict.own_machine import on_own_machine
 from redolab.predict.recovery_time.held_out import FITTED_UP_TO, HeldOut, HeldOutPrediction, held_out_prediction
-from redolab.predict.recovery_time.rollback import rollback_rates
+from redolab.predict.recovery_time.rollback import rates_by_rows
 from redolab.predict.recovery_time.spreads import spreads_of
 from redolab.results.alike import Keys, keyed_recoveries
 from redolab.results.committed import (
@@ -46,7 +46,7 @@ def fit_committed(machine: str | None = None) -> FittedRuns:
 def with_binary_logs_of(calibration: Calibration, runs: Sequence[Run]) -> Calibration:
     """Add how fast the servers of these runs read their binary log on a disk that is no model, and undo what is cut off."""
     known = keyed_recoveries(runs)
-    undone = rollback_rates(prepared_rollbacks(known))
+    undone = rates_by_rows(prepared_rollbacks(known))
     servers = {
         name: msgspec.structs.replace(
             server,

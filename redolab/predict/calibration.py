@@ -68,8 +68,11 @@ class CalibratedServer(msgspec.Struct, frozen=True, kw_only=True):
     """Number of recoveries in several batches that got stuck, with default settings except read threads."""
     rollback_on: Mapping[str, RollbackRate] = {}
     """Storage → rate of rollback."""
-    prepared_on: Mapping[str, RollbackRate] = {}
-    """Storage → rate at which a transaction is rolled back that a crash cut off in the binary log, before ready."""
+    prepared_on: Mapping[str, tuple[RollbackRate, ...]] = {}
+    """Storage → rates at which transactions of so many rows are rolled back that a crash cut off in the binary log.
+
+    By rows, the fewest first: where the pool does not hold what they changed, a row takes longer.
+    """
     seconds_per_table_on: Mapping[str, float] = {}
     """Storage → seconds that each table adds to the time to ready."""
     binary_log_mb_s: float | None = None

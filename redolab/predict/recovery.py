@@ -102,8 +102,14 @@ def prepared_seconds(model: Model) -> float:
 
 
 def prepared_rate(model: Model) -> RollbackRate | None:
-    """Return the server's rate of such rollbacks on the storage, else that of rollbacks after ready, which is slower."""
-    return model.server.prepared_on.get(model.storage) or rollback_rate(model)
+    """Return the server's rate of such rollbacks of at least as many rows on the storage, else of the most measured.
+
+    Without any, the rate of rollbacks after ready.
+    """
+    rows, known = model.question.prepared_rows or 0, model.server.prepared_on.get(model.storage, ())
+    if not known:
+        return rollback_rate(model)
+    return next((each for each in known if each.most_rows >= rows), known[-1])
 
 
 def rollback_seconds(model: Model) -> float | None:

@@ -105,6 +105,15 @@ def test_what_is_cut_off_in_the_binary_log_is_rolled_back_before_ready_but_not_b
         assert found.rollback_s is None
 
 
+def test_a_larger_transaction_that_is_cut_off_may_take_longer_for_each_row() -> None:
+    rates = tuple(RollbackRate(rows_per_s=rate, most_rows=rows) for rows, rate in ((1000, 500.0), (10_000, 100.0)))
+    known = with_server("mysql-9", prepared_on={"local": rates})
+    seconds = [
+        recovery(model("mysql-9", known=known, prepared_rows=rows)).why.prepared_s for rows in (1000, 2000, 20_000)
+    ]
+    assert seconds == [2.0, 20.0, 200.0]
+
+
 def test_the_end_of_rollback_is_a_time_of_its_own() -> None:
     found = recovery(model(undo_rows=600_000))
     assert found.rolled_back_s is not None

@@ -49,12 +49,12 @@ def test_it_is_what_the_committed_runs_give(fitted: FittedRuns) -> None:
             )
         assert server.binary_log_mb_s == pytest.approx(again.servers[name].binary_log_mb_s)
         assert server.binary_log_again_mb_s == pytest.approx(again.servers[name].binary_log_again_mb_s)
-        for shipped_rates, fitted_rates in (
-            (server.rollback_on, again.servers[name].rollback_on),
-            (server.prepared_on, again.servers[name].prepared_on),
-        ):
-            expected = {storage: rate.rows_per_s for storage, rate in fitted_rates.items()}
-            assert {storage: rate.rows_per_s for storage, rate in shipped_rates.items()} == pytest.approx(expected)
+        rates = {storage: rate.rows_per_s for storage, rate in server.rollback_on.items()}
+        assert rates == pytest.approx({name: each.rows_per_s for name, each in again.servers[name].rollback_on.items()})
+        assert server.prepared_on.keys() == again.servers[name].prepared_on.keys()
+        for storage, of_rows in server.prepared_on.items():
+            fitted_rates = {each.most_rows: each.rows_per_s for each in again.servers[name].prepared_on[storage]}
+            assert {each.most_rows: each.rows_per_s for each in of_rows} == pytest.approx(fitted_rates)
     for pages_given in (True, False):
         known = again.spreads.of(pages_given=pages_given)
         for kind, spread in shipped.spreads.of(pages_given=pages_given).items():

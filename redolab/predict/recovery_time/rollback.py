@@ -55,6 +55,17 @@ def rollback_rates(rollbacks: Sequence[Rollback]) -> Rates:
     return found
 
 
+def rates_by_rows(rollbacks: Sequence[Rollback]) -> Mapping[str, Mapping[str, tuple[RollbackRate, ...]]]:
+    """Return server → storage → a rate for each number of rows, the fewest first."""
+    found: dict[str, dict[str, tuple[RollbackRate, ...]]] = defaultdict(dict)
+    for (server, storage), own in _grouped(rollbacks).items():
+        by_rows = sorted(by_key(own, lambda each: each.rows).items())
+        found[server][storage] = tuple(
+            RollbackRate(rows_per_s=_rate(of_rows), most_rows=rows) for rows, of_rows in by_rows
+        )
+    return found
+
+
 def slowest_of_family(rates: Rates, families: Mapping[str, str], server: str, storage: str) -> RollbackRate | None:
     """Return the slowest rate on a storage of the family's other servers; None if none was measured."""
     of_others = [
