@@ -136,6 +136,7 @@ def _predict_now(
         watched.look()
         time.sleep(1.0)
         standing = watched.look()
+        watched.ask_largest_transaction()
     finally:
         watched.close()
     if standing is None:

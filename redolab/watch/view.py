@@ -39,7 +39,6 @@ _WORTH_A_LINE = 1.0
 def predicted_now(server: WatchedServer, standing: Standing) -> dict[str, object]:
     """Return the state of a running server for programs; sizes in bytes, times in seconds."""
     until, model = standing.seconds_until_waiting, server.expectations.model
-    rows, prepared_s = server.prepared_seconds()
     return {
         "server": server.name,
         "version": server.version,
@@ -49,8 +48,8 @@ def predicted_now(server: WatchedServer, standing: Standing) -> dict[str, object
         "of_the_limit": standing.full,
         "flushing_driven_by": standing.driver,
         "seconds_until_writers_wait": None if until is None or math.isinf(until) else until,
-        "largest_transaction_rows": rows,
-        "prepared_s": prepared_s,
+        "largest_transaction_rows": server.largest_transaction,
+        "prepared_s": server.prepared_seconds(),
         "recoveries": [
             {
                 "crash": each.when,
@@ -77,11 +76,11 @@ def in_words(server: WatchedServer, standing: Standing) -> list[str]:
     sentences = [f"{where}: checkpoint age {format_size(age)}{full}"]
     if standing.driver is not None:
         sentences.append(f"{_DRIVERS[standing.driver]}{_until(standing.seconds_until_waiting)}")
-    rows, seconds = server.prepared_seconds()
+    seconds = server.prepared_seconds()
     if seconds >= _WORTH_A_LINE:
         sentences.append(
-            f"its largest open transaction has changed {rows:,} rows: a crash while that is written to the binary log adds "
-            f"{format_duration(seconds)} before ready"
+            f"its largest open transaction has changed {server.largest_transaction:,} rows: a crash while that is written to the "
+            f"binary log adds {format_duration(seconds)} before ready"
         )
     return sentences
 

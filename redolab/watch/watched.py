@@ -59,6 +59,8 @@ class WatchedServer:
         self._named, self._storage, self._workload = server, storage, workload
         self._choose_model()
         self._read_at = time.monotonic()
+        self.largest_transaction: int | None = None
+        """Rows that the largest open transaction has changed, when it was asked for; None where it is not known."""
         self._series = Series(_GAP)
         self._before: Sample | None = None
         self._highest: Sample | None = None
@@ -97,17 +99,20 @@ class WatchedServer:
             expected=tuple(self.expectations.of(sample, self._highest)),
         )
 
-    def prepared_seconds(self) -> tuple[int, float]:
-        """Return the rows of the largest open transaction, and the seconds that they would add to a recovery.
+    def ask_largest_transaction(self) -> None:
+        """Ask the server for its largest open transaction: a statement that each look can do without."""
+        self.largest_transaction = self._live.largest_transaction()
 
-        That is if the crash came while it is written to the binary log. 0 s without a binary log, where such
-        transactions are rolled back after ready, or where the rows or their rate are not known.
+    def prepared_seconds(self) -> float:
+        """Return the seconds that its largest open transaction would add to a recovery.
+
+        That is if the crash came while it is written to the binary log. 0 without a binary log, where such
+        transactions are rolled back after ready, or where its rows or their rate are not known.
         """
-        model = self.expectations.model
-        rows = self._live.largest_transaction() or 0
-        if model is None or not self._live.binary_log:
-            return rows, 0.0
-        return rows, prepared_seconds(replace(model, question=replace(model.question, prepared_rows=rows)))
+        model, rows = self.expectations.model, self.largest_transaction
+        if model is None or not self._live.binary_log or rows is None:
+            return 0.0
+        return prepared_seconds(replace(model, question=replace(model.question, prepared_rows=rows)))
 
     def _choose_model(self) -> None:
         """Choose the model for the server's current version, buffer pool and redo log."""
