@@ -41,6 +41,10 @@ def model_of(question: Question, calibration: Calibration, storage: str) -> Mode
             "how long a rollback takes depends on its rows",
             "--undo-rows N: those that your largest transaction changes",
         )
+    if question.prepared_rows and question.binary_log == 0:
+        raise InvalidInput(
+            "nothing is cut off in a binary log that is off", "leave out --prepared-rows, or --binary-log 0"
+        )
     dialect = asked_dialect(question.server)
     measured_as, server = nearest(calibration, question.server, dialect)
     disk = _disk(calibration, storage)

@@ -105,6 +105,11 @@ def test_what_is_cut_off_in_the_binary_log_is_rolled_back_before_ready_but_not_b
         assert found.rollback_s is None
 
 
+def test_nothing_is_cut_off_in_a_binary_log_that_is_off() -> None:
+    with pytest.raises(InvalidInput):
+        model("mysql-9", prepared_rows=1000, binary_log=0)
+
+
 def test_a_larger_transaction_that_is_cut_off_may_take_longer_for_each_row() -> None:
     rates = tuple(RollbackRate(rows_per_s=rate, most_rows=rows) for rows, rate in ((1000, 500.0), (10_000, 100.0)))
     known = with_server("mysql-9", prepared_on={"local": rates})

@@ -1,4 +1,4 @@
-"""How far a server is with its binary log, by the position at which it reads."""
+"""Progress of a server with its binary log, by the position at which it reads."""
 
 from __future__ import annotations
 

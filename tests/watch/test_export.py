@@ -135,6 +135,10 @@ def test_a_running_server_is_predicted_from_what_it_says(lab: Lab, mariadb: Inst
         assert again["largest_transaction_rows"] == changed == 100
         # Its binary log is off.
         assert again["prepared_s"] == 0.0
+        # Who may only connect sees no transactions.
+        done = redolab("predict", "--defaults-file", str(option_file(folder)), "--json")
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["largest_transaction_rows"] is None
 
 
 @pytest.mark.thorough
