@@ -153,7 +153,8 @@ class MariaDB(Dialect):
             f"SET GLOBAL innodb_log_file_size = {log_size}",
             [
                 "change the line above in the option file too, or the next start has the old size",
-                "do it when little is written: before the fix of MDEV-34750 a crash in the middle of it is not safe",
+                "only with the fixes of MDEV-34750 and MDEV-35577 (10.11.11 has both): else set it in the option file and restart, as "
+                "a server that is killed soon after the statement may not recover",
             ],
         )
 
