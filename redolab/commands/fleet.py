@@ -103,7 +103,7 @@ def fleet(
         limits=limits,
         storage=storage,
         workload=workload,
-        moment=CrashTime(crash),
+        crash_time=CrashTime(crash),
         server_rules=() if rules is None else read_rules(rules),
         from_os_log_written=monitored_by.from_os_log_written,
     )

@@ -61,11 +61,12 @@ def compared(sizing: Sizing, facts: ServerFacts, present: int | None = None) -> 
 
 
 def compared_table(
-    found: Sequence[Compared], limits: Limits, title: str, moment: CrashTime = CrashTime.ANY
+    found: Sequence[Compared], limits: Limits, title: str, crash_time: CrashTime = CrashTime.ANY
 ) -> ReportTable:
     """Return the sizes by the rules as a table."""
     rto = format_duration(limits.rto)
-    has_usual = moment is CrashTime.ANY and any(each.line is not None and each.line.usual is not None for each in found)
+    lines = [each.line for each in found if each.line is not None]
+    has_usual = crash_time is CrashTime.ANY and any(line.usual is not None for line in lines)
     columns = [
         Column[Compared]("by", lambda each: each.rule),
         Column[Compared]("redo log", lambda each: known(each.size, format_size), right=True),
@@ -76,7 +77,7 @@ def compared_table(
         Column[Compared](f"over {rto}", lambda each: known(each.line, lambda line: format_chance(line.chance)), right=True),
         *(
             [Column[Compared]("throughput lost", lambda each: known(each.line, _lost), right=True)]
-            if any(each.line is not None and each.line.lost is not None for each in found)
+            if any(line.lost is not None for line in lines)
             else []
         ),
         Column[Compared]("", lambda each: each.why_not or ("" if each.in_time else "too long")),
