@@ -227,6 +227,7 @@ def size(
     from redolab.predict.advising import CrashTime, Sizing, check_recovery_time, sized
     from redolab.predict.asking import model_for
     from redolab.predict.compare import compared, compared_table
+    from redolab.predict.demand import with_dirty_pages
     from redolab.predict.log_size import Limits
     from redolab.predict.question import Question, Until
     from redolab.predict.rules import ServerFacts
@@ -234,7 +235,6 @@ def size(
     from redolab.predict.trade import shipped_trades
     from redolab.predict.why import show_why
     from redolab.units import format_size, parse_duration, parse_percent, parse_size
-    from redolab.watch.monitoring.demand import with_dirty_pages
 
     redo.check(is_described=server is not None and pool is not None)
     if undo_rows is not None and until == Until.READY:

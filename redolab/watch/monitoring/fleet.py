@@ -13,13 +13,13 @@ import numpy as np
 from redolab.errors import InvalidInput
 from redolab.predict.advising import CrashTime, SizeLine, Sizing
 from redolab.predict.asking import model_for
-from redolab.predict.demand import Demand
+from redolab.predict.demand import Demand, with_dirty_pages
 from redolab.predict.log_size import Basis, Limits
 from redolab.predict.question import Question
 from redolab.predict.recovery import recovery_at
 from redolab.predict.trade import Trades
 from redolab.units import format_duration, format_size, parse_duration
-from redolab.watch.monitoring.demand import demand_of_monitored, log_size_of, with_dirty_pages
+from redolab.watch.monitoring.demand import demand_of_monitored, log_size_of
 from redolab.watch.monitoring.fleet_file import Rule, rule_for
 from redolab.watch.monitoring.servers import MonitoredServer, Span
 
