@@ -144,11 +144,6 @@ def _is_shared(rows: Sequence[R], column: Column[R]) -> bool:
     return len(rows) > 1 and len({column.cell(row) for row in rows}) == 1
 
 
-def number(value: float | None) -> str:
-    """Return a number with two places, or a dash."""
-    return NONE if value is None else f"{value:.2f}"
-
-
 def known(value: T | None, words: Callable[[T], str]) -> str:
     """Return a value in words, or a dash if it is not known."""
     return NONE if value is None else words(value)

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from rich.table import Table
 
 from redolab.counters.series import Segment, SegmentGrowth, Series
-from redolab.report.table import Column, ReportTable, number
+from redolab.report.numbers import number
+from redolab.report.table import Column, ReportTable
 from redolab.servers.redo_counters import Sample
 from redolab.units import format_duration, format_size
 
