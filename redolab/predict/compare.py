@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,7 +13,7 @@ from redolab.predict.rules import RuleInput, ServerFacts, published_rules, size_
 from redolab.predict.size_in_words import held_in_words
 from redolab.report.intervals import RelativeChange
 from redolab.report.table import Column, ReportTable, known
-from redolab.units import format_chance, format_duration, format_size
+from redolab.units import format_chance, format_duration, format_duration_or_never, format_size
 
 _MISSING = {
     RuleInput.CPUS: "--cpus tells it",
@@ -87,7 +86,7 @@ def compared_table(
 
 def _random(line: SizeLine) -> str:
     seconds = None if line.usual is None else line.usual.ninety_five_s
-    return known(seconds, lambda bound: "never" if math.isinf(bound) else format_duration(bound))
+    return known(seconds, format_duration_or_never)
 
 
 def _lost(line: SizeLine) -> str:

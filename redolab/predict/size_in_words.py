@@ -14,7 +14,7 @@ from redolab.predict.trade import Trade
 from redolab.predict.usual import UsualRecovery
 from redolab.report.table import Column, ReportTable, known, print_lines
 from redolab.results.plateau import Plateau, throughput_difference_in_words
-from redolab.units import KIB, format_chance, format_duration, format_size
+from redolab.units import KIB, format_chance, format_duration, format_duration_or_never, format_size
 
 _SHOWN_CHANCE = 0.0005
 _SHORT = 100
@@ -249,9 +249,7 @@ def _worst(row: SizeLine) -> str:
 def _usual(row: SizeLine) -> str:
     if row.usual is None:
         return ""
-    return ", ".join(
-        "never" if math.isinf(each) else format_duration(each) for each in (row.usual.half_s, row.usual.ninety_five_s)
-    )
+    return ", ".join(map(format_duration_or_never, (row.usual.half_s, row.usual.ninety_five_s)))
 
 
 def _time(seconds: float, bound: str = "") -> str:
