@@ -86,7 +86,7 @@ def fleet(
     from redolab.predict.advising import CrashTime, check_recovery_time
     from redolab.predict.log_size import Limits
     from redolab.predict.trade import shipped_trades
-    from redolab.report.table import SCREEN
+    from redolab.report.table import SCREEN, print_lines
     from redolab.units import format_duration, parse_duration, parse_percent
     from redolab.watch.monitoring.fleet import FleetQuestion, fleet_rows, since
     from redolab.watch.monitoring.fleet_file import read_rules
@@ -120,7 +120,7 @@ def fleet(
         gone = sorted(before.keys() - {row.server for row in rows})
         notes.append(f"Gone since {earlier}: {', '.join(gone) or 'none'}.")
     shown = fleet_table(rows, notes, max(SCREEN, console().width))
-    console().print(shown.title, highlight=False, markup=False, soft_wrap=True)
+    print_lines(console(), shown.title)
     shown.show(console())
     for output in outputs:
         write_fleet(output, rows, notes)

@@ -128,6 +128,7 @@ def _predict_now(
     import time
 
     from redolab.errors import LabError
+    from redolab.report.table import print_lines
     from redolab.watch.view import in_words, predicted_now, recovery_table
     from redolab.watch.watched import WatchedServer
 
@@ -144,8 +145,7 @@ def _predict_now(
     if as_json:
         _echo_json(predicted_now(watched, standing))
         return
-    for line in in_words(watched, standing):
-        console().print(line, highlight=False, markup=False, soft_wrap=True)
+    print_lines(console(), *in_words(watched, standing))
     recovery_table(watched.expectations, standing.expected).show(console())
 
 

@@ -27,10 +27,10 @@ _NOT_EQUAL = " No gain is claimed for sizes that were measured in other minutes 
 def show_sized(console: Console, found: Sized) -> None:
     """Print the answer for people."""
     table = _table(found)
-    print_lines(console, [table.title])
+    print_lines(console, table.title)
     table.show(console)
     pasted = [line for place in found.lines for line in ("", f"# {place.where}: {place.why}", *place.lines)]
-    print_lines(console, ["", *in_words(found), *pasted])
+    print_lines(console, "", *in_words(found), *pasted)
 
 
 def in_words(found: Sized) -> Sequence[str]:
