@@ -23,7 +23,8 @@ from redolab.crash.bench.factors import (
 from redolab.crash.records.kill_rule import KillRule, Uniform
 from redolab.errors import InvalidInput
 from redolab.report.contents import Report
-from redolab.report.table import Column, ReportTable, number
+from redolab.report.numbers import number
+from redolab.report.table import Column, ReportTable
 from redolab.runs.factors import factor, keep_factor, on_or_off, several, whole_number
 from redolab.runs.plan import draw_in_blocks
 from redolab.runs.store import Run

@@ -5,6 +5,7 @@ Sizes are binary: `8G` is 8 × 2³⁰ bytes, as in the servers' own option files
 
 from __future__ import annotations
 
+import math
 import re
 
 from redolab.errors import InvalidInput
@@ -75,6 +76,11 @@ def format_duration(seconds: float) -> str:
     if seconds < _LONG:
         return f"{minutes // 60} h {minutes % 60:02d} min"
     return f"{seconds / _DAY:.3g} days"
+
+
+def format_duration_or_never(seconds: float) -> str:
+    """Return a duration as `format_duration` does, or `never` if it is infinite."""
+    return "never" if math.isinf(seconds) else format_duration(seconds)
 
 
 def format_chance(chance: float) -> str:

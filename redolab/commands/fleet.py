@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from redolab.commands.console import console
+from redolab.commands.given_limits import GivenLimits, limit_options
 from redolab.commands.prometheus import GivenPrometheus, prometheus_options
-from redolab.commands.shared_options import CHANCE, WORKLOAD
+from redolab.commands.shared_options import WORKLOAD
 
 
 @click.command()
@@ -17,22 +18,7 @@ from redolab.commands.shared_options import CHANCE, WORKLOAD
     "--match", "matchers", default="", metavar="MATCHERS", help="Of these servers alone, as in 'environment=\"prod\"'."
 )
 @click.option("--for", "seconds", metavar="TIME", help="How far back to look.  [default: 30d]")
-@click.option("--rto", required=True, metavar="TIME", help="Recovery within this, as in 5m.")
-@CHANCE
-@click.option(
-    "--loss",
-    default="3%",
-    metavar="SHARE",
-    show_default=True,
-    help="Less throughput than that may be lost, where it was measured.",
-)
-@click.option(
-    "--crash",
-    type=click.Choice(["any", "worst"]),
-    default="any",
-    show_default=True,
-    help="Which has to be recovered in time: one at a random moment, or with the log full.",
-)
+@limit_options
 @click.option(
     "--storage",
     default="local",
@@ -68,10 +54,7 @@ def fleet(
     monitored_by: GivenPrometheus,
     matchers: str,
     seconds: str | None,
-    rto: str,
-    chance: str,
-    loss: str,
-    crash: str,
+    allowed: GivenLimits,
     storage: str,
     workload: str | None,
     rules: Path | None,
@@ -83,11 +66,9 @@ def fleet(
     A row for each server that a Prometheus knows by mysqld_exporter or PMM, the one first that misses its recovery time by the
     most. The monitoring system does the work: the number of queries depends on the days, not on the servers.
     """
-    from redolab.predict.advising import CrashTime, check_recovery_time
-    from redolab.predict.log_size import Limits
     from redolab.predict.trade import shipped_trades
-    from redolab.report.table import SCREEN
-    from redolab.units import format_duration, parse_duration, parse_percent
+    from redolab.report.table import SCREEN, print_lines
+    from redolab.units import format_duration
     from redolab.watch.monitoring.fleet import FleetQuestion, fleet_rows, since
     from redolab.watch.monitoring.fleet_file import read_rules
     from redolab.watch.monitoring.fleet_report import check_output, fleet_table, read_fleet, write_fleet
@@ -97,13 +78,11 @@ def fleet(
         raise click.UsageError("give --prometheus URL")
     for output in outputs:
         check_output(output)
-    limits = Limits(rto=parse_duration(rto), chance=parse_percent(chance), loss=parse_percent(loss))
-    check_recovery_time(limits.rto)
     question = FleetQuestion(
-        limits=limits,
+        limits=allowed.limits(),
         storage=storage,
         workload=workload,
-        moment=CrashTime(crash),
+        crash_time=allowed.crash_time(),
         server_rules=() if rules is None else read_rules(rules),
         from_os_log_written=monitored_by.from_os_log_written,
     )
@@ -120,7 +99,7 @@ def fleet(
         gone = sorted(before.keys() - {row.server for row in rows})
         notes.append(f"Gone since {earlier}: {', '.join(gone) or 'none'}.")
     shown = fleet_table(rows, notes, max(SCREEN, console().width))
-    console().print(shown.title, highlight=False, markup=False, soft_wrap=True)
+    print_lines(console(), shown.title)
     shown.show(console())
     for output in outputs:
         write_fleet(output, rows, notes)

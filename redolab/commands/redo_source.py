@@ -96,7 +96,7 @@ class GivenRedo:
         from redolab.counters.live.sampled_server import LiveServer
         from redolab.counters.live.sampling import sample_live
         from redolab.predict.demand import demand_of_samples
-        from redolab.servers.dialects import Version, family_of
+        from redolab.servers.dialects import server_name_of
         from redolab.units import parse_duration
 
         seconds, address = parse_duration(self.seconds or "2m"), self.server_at.address()
@@ -104,7 +104,7 @@ class GivenRedo:
         server.close()
         return RedoSource(
             lambda shown: demand_of_samples(sample_live(shown, address, 1.0, seconds, None), str(address)),
-            server=f"{family_of(server.version)}-{Version.parse(server.version)}",
+            server=server_name_of(server.version),
             pool=server.buffer_pool,
             read_threads=server.read_threads,
             binary_log=server.binary_log,

@@ -13,9 +13,6 @@ RECOVERS_ON = click.option(
     "--storage", default="local", show_default=True, metavar="NAME", help="Where it would recover: as for 'predict'."
 )
 WORKLOAD = click.option("--workload", metavar="NAME", help="Whose kind of redo it is.  [default: the slowest known]")
-CHANCE = click.option(
-    "--chance", default="5%", metavar="SHARE", show_default=True, help="Fewer recoveries than that may take longer."
-)
 JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
 
 Verb = Callable[..., None]

@@ -2,78 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from redolab.commands.address import GivenServer, address_options
 from redolab.commands.console import console
+from redolab.commands.given_limits import GivenLimits, limit_options
+from redolab.commands.given_question import GivenQuestion, question_options
 from redolab.commands.redo_source import GivenRedo, redo_options
-from redolab.commands.shared_options import CHANCE, JSON, WORKLOAD
+from redolab.commands.shared_options import JSON
 
-_STORAGE = click.option(
-    "--storage", default="local", metavar="NAME", show_default=True,
-    help="A storage of the calibration that comes with redolab, or a calibration of your own: FILE, or FILE:STORAGE.",
-)  # fmt: skip
-_DIRTY = click.option(
-    "--dirty-pages", type=click.IntRange(min=1), metavar="N", help="At the crash.  [default: as the workload]"
-)
-_UNDO = click.option("--undo-rows", type=click.IntRange(min=0), metavar="N", help="Rows to roll back.")
-_PREPARED = click.option(
-    "--prepared-rows",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Rows of a transaction that the crash cuts off while it is written to the binary log.",
-)
-_TABLES = click.option("--tables", type=click.IntRange(min=0), metavar="N", help="Tables, each in a file of its own.")
-_BINARY_LOG = click.option(
-    "--binary-log",
-    metavar="SIZE",
-    help="Of its last file at the crash, 0 without one.  [default: the asked server's max_binlog_size, else 1G where it is on as "
-    "shipped]",
-)
-_READ_THREADS = click.option(
-    "--read-io-threads",
-    "read_threads",
-    type=click.IntRange(1, 64),
-    metavar="N",
-    help="innodb_read_io_threads of the recovering server.  [default: the asked server's, else 4]",
-)
 _WHY = click.option("--why", "with_why", is_flag=True, help="Show each term, and each reason for the interval's width.")
 
 
 @click.command()
-@click.option(
-    "--server",
-    metavar="NAME",
-    help="Of 'redolab servers', or as in mysql-8.4.3.  [default: the one that is asked]",
-)
 @click.option("--log-size", metavar="SIZE", help="Of the whole redo log, as in 8G.  [default: the asked server's]")
-@_STORAGE
-@click.option("--pool", metavar="SIZE", help="Buffer pool of the recovering server.  [default: the asked server's]")
-@WORKLOAD
-@_DIRTY
-@_TABLES
-@_UNDO
-@_PREPARED
-@_BINARY_LOG
-@_READ_THREADS
+@question_options
+@click.option(
+    "--dirty-pages", type=click.IntRange(min=1), metavar="N", help="At the crash.  [default: as the workload]"
+)
 @click.option("--age", metavar="SIZE", help="Redo at the crash.  [default: the worst, where statements wait]")
 @address_options
 @_WHY
 @JSON
 def predict(
-    server: str | None,
     log_size: str | None,
-    storage: str,
-    pool: str | None,
-    workload: str | None,
+    given: GivenQuestion,
     dirty_pages: int | None,
-    tables: int | None,
-    undo_rows: int | None,
-    prepared_rows: int | None,
-    binary_log: str | None,
-    read_threads: int | None,
     age: str | None,
     server_at: GivenServer,
     with_why: bool,
@@ -86,32 +43,19 @@ def predict(
     """
     from redolab.predict.asking import model_for
     from redolab.predict.predicting import predicted, show_predicted
-    from redolab.predict.question import Question
     from redolab.predict.why import show_why
     from redolab.units import parse_size
 
     if server_at.is_named:
-        given = (log_size, pool, dirty_pages, tables, undo_rows, prepared_rows, binary_log, read_threads, age)
-        if any(each is not None for each in given):
+        if given.is_anything or any(each is not None for each in (log_size, dirty_pages, age)):
             raise click.UsageError("a server that is asked tells log, pool and age itself: give no other")
-        _predict_now(server_at, storage, workload, server, as_json=as_json)
+        _predict_now(server_at, given, as_json=as_json)
         return
-    if server is None or log_size is None or pool is None:
+    if log_size is None or not given.is_enough:
         raise click.UsageError(
             "give --server NAME, --log-size SIZE and --pool SIZE, or a server to ask as in --socket PATH"
         )
-    question = Question(
-        server=server,
-        storage=storage,
-        pool=parse_size(pool),
-        workload=workload,
-        dirty_pages=dirty_pages,
-        tables=tables,
-        undo_rows=undo_rows,
-        prepared_rows=prepared_rows,
-        binary_log=parse_size(binary_log) if binary_log else None,
-        read_threads=read_threads,
-    )
+    question = replace(given.question(), dirty_pages=dirty_pages)
     prediction = predicted(model_for(question), parse_size(log_size), parse_size(age) if age else None)
     if as_json:
         _echo_json(prediction)
@@ -121,17 +65,16 @@ def predict(
             show_why(console(), prediction.why)
 
 
-def _predict_now(
-    server_at: GivenServer, storage: str, workload: str | None, server: str | None, *, as_json: bool
-) -> None:
+def _predict_now(server_at: GivenServer, given: GivenQuestion, *, as_json: bool) -> None:
     """Read a running server twice, a second apart, for its rate, and predict its recovery now and at worst."""
     import time
 
     from redolab.errors import LabError
+    from redolab.report.table import print_lines
     from redolab.watch.view import in_words, predicted_now, recovery_table
     from redolab.watch.watched import WatchedServer
 
-    watched = WatchedServer(server_at.address(), storage, workload, server)
+    watched = WatchedServer(server_at.address(), given.storage, given.workload, given.server)
     try:
         watched.look()
         time.sleep(1.0)
@@ -144,19 +87,13 @@ def _predict_now(
     if as_json:
         _echo_json(predicted_now(watched, standing))
         return
-    for line in in_words(watched, standing):
-        console().print(line, highlight=False, markup=False, soft_wrap=True)
+    print_lines(console(), *in_words(watched, standing))
     recovery_table(watched.expectations, standing.expected).show(console())
 
 
 @click.command()
-@click.option(
-    "--server",
-    metavar="NAME",
-    help="Of 'redolab servers', or as in mysql-8.4.3.  [default: the sampled one]",
-)
 @redo_options
-@click.option("--rto", required=True, metavar="TIME", help="Recovery within this, as in 60s.")
+@limit_options
 @click.option(
     "--until",
     type=click.Choice(["ready", "rolled-back"]),
@@ -164,55 +101,22 @@ def _predict_now(
     show_default=True,
     help="What ends a recovery: the server answers, or all is rolled back too.",
 )
-@CHANCE
-@click.option(
-    "--loss",
-    default="3%",
-    metavar="SHARE",
-    show_default=True,
-    help="Less throughput than that may be lost against the largest log, where that was measured.",
-)
-@click.option(
-    "--crash",
-    type=click.Choice(["any", "worst"]),
-    default="any",
-    show_default=True,
-    help="Which has to be recovered in time: one at a random moment, where the ages at such are known, or with the log full.",
-)
+@question_options
 @click.option(
     "--compare", "with_others", is_flag=True, help="Show what others would set, and what recovery then costs."
 )
 @click.option("--cpus", type=click.IntRange(min=1), metavar="N", help="CPUs of the server, by which some others go.")
 @click.option("--memory", metavar="SIZE", help="Memory of the server, by which some others go.")
-@_TABLES
-@_UNDO
-@_PREPARED
-@_BINARY_LOG
-@_STORAGE
-@click.option("--pool", metavar="SIZE", help="Buffer pool of the recovering server.  [default: the sampled server's]")
-@WORKLOAD
-@_READ_THREADS
 @_WHY
 @JSON
 def size(
-    server: str | None,
     redo: GivenRedo,
-    rto: str,
+    allowed: GivenLimits,
     until: str,
-    chance: str,
-    loss: str,
-    crash: str,
+    given: GivenQuestion,
     with_others: bool,
     cpus: int | None,
     memory: str | None,
-    tables: int | None,
-    undo_rows: int | None,
-    prepared_rows: int | None,
-    binary_log: str | None,
-    storage: str,
-    pool: str | None,
-    workload: str | None,
-    read_threads: int | None,
     with_why: bool,
     as_json: bool,
 ) -> None:
@@ -224,60 +128,49 @@ def size(
     """
     from rich.console import Console
 
-    from redolab.predict.advising import CrashTime, Sizing, check_recovery_time, sized
+    from redolab.predict.advising import Sizing, sized
     from redolab.predict.asking import model_for
     from redolab.predict.compare import compared, compared_table
-    from redolab.predict.log_size import Limits
-    from redolab.predict.question import Question, Until
+    from redolab.predict.demand import with_dirty_pages
+    from redolab.predict.question import Until
     from redolab.predict.rules import ServerFacts
     from redolab.predict.size_in_words import show_sized
     from redolab.predict.trade import shipped_trades
     from redolab.predict.why import show_why
-    from redolab.units import format_size, parse_duration, parse_percent, parse_size
-    from redolab.watch.monitoring.demand import with_dirty_pages
+    from redolab.units import format_size, parse_size
 
-    redo.check(is_described=server is not None and pool is not None)
-    if undo_rows is not None and until == Until.READY:
+    redo.check(is_described=given.is_enough)
+    if given.undo_rows is not None and until == Until.READY:
         raise click.UsageError("--undo-rows counts with --until rolled-back alone")
-    limits = Limits(rto=parse_duration(rto), chance=parse_percent(chance), loss=parse_percent(loss))
-    check_recovery_time(limits.rto)
+    limits, crash_time = allowed.limits(), allowed.crash_time()
     source = redo.source(with_hours=with_others)
-    buffer_pool = parse_size(pool) if pool else source.pool
-    if buffer_pool is None:
-        raise click.UsageError("give --pool SIZE: no metric tells it (--collect.global_variables)")
-    question = Question(
-        server=server or source.server or "",
-        storage=storage,
-        pool=buffer_pool,
-        workload=workload,
-        tables=source.tables if tables is None else tables,
-        undo_rows=undo_rows,
-        prepared_rows=prepared_rows,
-        binary_log=parse_size(binary_log) if binary_log else source.binary_log,
-        read_threads=read_threads or source.read_threads,
-        until=Until(until),
+    question = given.question(
+        server=source.server,
+        pool=source.pool,
+        tables=source.tables,
+        binary_log=source.binary_log,
+        read_threads=source.read_threads,
     )
-    model = model_for(question)
+    model = model_for(replace(question, until=Until(until)))
     # Programs read the answer alone.
     demand = source.demand(Console(stderr=True) if as_json else console())
     demand = with_dirty_pages(demand, model, source.dirty_pages)
     if with_others:
         facts = ServerFacts(
-            pool=buffer_pool,
+            pool=question.pool,
             os_log_written=demand.os_log_written_mean,
             os_log_written_hours=source.os_log_written_hours,
             cpus=cpus,
             memory=parse_size(memory) if memory else None,
         )
-        sizing = Sizing(model, demand, limits, shipped_trades(), CrashTime(crash))
-        others = compared(sizing, facts, source.log_size)
-        title = f"{question.server}, pool {format_size(buffer_pool)}, on {storage}"
+        others = compared(Sizing(model, demand, limits, shipped_trades(), crash_time), facts, source.log_size)
+        title = f"{question.server}, pool {format_size(question.pool)}, on {question.storage}"
         if as_json:
             _echo_json(others)
         else:
-            compared_table(others, limits, title, CrashTime(crash)).show(console())
+            compared_table(others, limits, title, crash_time).show(console())
         return
-    advice = sized(model, demand, limits, shipped_trades(), CrashTime(crash))
+    advice = sized(model, demand, limits, shipped_trades(), crash_time)
     if as_json:
         _echo_json(advice)
     else:

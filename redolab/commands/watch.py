@@ -42,6 +42,7 @@ def export(
     With the checkpoint age, how far it is from where statements wait, and what drives flushing. It is only read: one connection,
     one statement a scrape, its settings once a minute.
     """
+    from redolab.report.table import print_lines
     from redolab.units import parse_duration
     from redolab.watch.exporting import parse_listen, serve, write_file
     from redolab.watch.watched import ServerToCome, WatchedServer
@@ -55,8 +56,7 @@ def export(
     watched.look()
     known = watched.server
     remarks = [f"{address} does not answer yet"] if known is None else known.expectations.reservations()
-    for each in remarks:
-        console().print(each, highlight=False, markup=False, soft_wrap=True)
+    print_lines(console(), *remarks)
     try:
         if textfile is not None:
             write_file(watched, textfile, seconds)

@@ -119,13 +119,13 @@ def check_recovery_time(rto: float) -> None:
 
 
 def sized(
-    model: Model, demand: Demand, limits: Limits, trades: Trades | None = None, moment: CrashTime = CrashTime.ANY
+    model: Model, demand: Demand, limits: Limits, trades: Trades | None = None, crash_time: CrashTime = CrashTime.ANY
 ) -> Sized:
     """Return the answer for a peak of redo and some limits. Raises `InvalidInput`."""
     check_recovery_time(limits.rto)
     if demand.redo_per_hour <= 0:
         raise InvalidInput("no redo was written", "any size will do; sample the server under load")
-    sizing = Sizing(model, demand, limits, trades, moment)
+    sizing = Sizing(model, demand, limits, trades, crash_time)
     advice, size = sizing.advice, sizing.advice.size
     table = tuple(row for shown in SHOWN if (row := sizing.line(shown)) is not None)
     beyond = reservations_at(model, size or model.fitted.log_sizes[1])
@@ -142,7 +142,7 @@ def sized(
         workload=model.workload,
         until=model.question.until,
         limits=limits,
-        by_worst=moment is CrashTime.WORST,
+        by_worst=crash_time is CrashTime.WORST,
         demand=demand,
         by_os_log_written=sizing.smallest_for(demand.os_log_written_per_hour or math.inf),
         advice=advice,
@@ -173,7 +173,7 @@ class Sizing:
     demand: Demand
     limits: Limits
     trades: Trades | None = None
-    moment: CrashTime = CrashTime.ANY
+    crash_time: CrashTime = CrashTime.ANY
 
     @property
     def own_trades(self) -> Trades:
@@ -251,7 +251,7 @@ class Sizing:
 
     def _crashes(self, model: Model, log_size: int) -> list[PossibleCrash]:
         """Return the crashes of which one has to be recovered in time."""
-        if self.ages is None or self.moment is CrashTime.WORST:
+        if self.ages is None or self.crash_time is CrashTime.WORST:
             return worst_crash(model, log_size)
         return usual_crashes(model, log_size, self.ages)
 

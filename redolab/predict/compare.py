@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,7 +13,7 @@ from redolab.predict.rules import RuleInput, ServerFacts, published_rules, size_
 from redolab.predict.size_in_words import held_in_words
 from redolab.report.intervals import RelativeChange
 from redolab.report.table import Column, ReportTable, known
-from redolab.units import format_chance, format_duration, format_size
+from redolab.units import format_chance, format_duration, format_duration_or_never, format_size
 
 _MISSING = {
     RuleInput.CPUS: "--cpus tells it",
@@ -61,11 +60,12 @@ def compared(sizing: Sizing, facts: ServerFacts, present: int | None = None) -> 
 
 
 def compared_table(
-    found: Sequence[Compared], limits: Limits, title: str, moment: CrashTime = CrashTime.ANY
+    found: Sequence[Compared], limits: Limits, title: str, crash_time: CrashTime = CrashTime.ANY
 ) -> ReportTable:
     """Return the sizes by the rules as a table."""
     rto = format_duration(limits.rto)
-    has_usual = moment is CrashTime.ANY and any(each.line is not None and each.line.usual is not None for each in found)
+    lines = [each.line for each in found if each.line is not None]
+    has_usual = crash_time is CrashTime.ANY and any(line.usual is not None for line in lines)
     columns = [
         Column[Compared]("by", lambda each: each.rule),
         Column[Compared]("redo log", lambda each: known(each.size, format_size), right=True),
@@ -76,7 +76,7 @@ def compared_table(
         Column[Compared](f"over {rto}", lambda each: known(each.line, lambda line: format_chance(line.chance)), right=True),
         *(
             [Column[Compared]("throughput lost", lambda each: known(each.line, _lost), right=True)]
-            if any(each.line is not None and each.line.lost is not None for each in found)
+            if any(line.lost is not None for line in lines)
             else []
         ),
         Column[Compared]("", lambda each: each.why_not or ("" if each.in_time else "too long")),
@@ -86,7 +86,7 @@ def compared_table(
 
 def _random(line: SizeLine) -> str:
     seconds = None if line.usual is None else line.usual.ninety_five_s
-    return known(seconds, lambda bound: "never" if math.isinf(bound) else format_duration(bound))
+    return known(seconds, format_duration_or_never)
 
 
 def _lost(line: SizeLine) -> str:

@@ -16,6 +16,7 @@ from redolab.counters.busiest import Busiest, busiest_hour, busiest_hours_of_day
 from redolab.counters.live.collected import read_collected
 from redolab.counters.series import HOUR
 from redolab.errors import InvalidInput
+from redolab.predict.question import Model
 from redolab.servers.redo_counters import Sample
 from redolab.units import format_duration, format_size
 
@@ -28,6 +29,8 @@ _QUIET = 1.2
 _OVERLAP = 60.0
 """Seconds by which a collection may begin before the one of the day before has ended."""
 _MOSTLY = 0.05
+_MANY = 2.0
+"""Times the dirty pages of the workload from which on there is a warning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +123,18 @@ def highest_expected(peaks: Sequence[float], days: int) -> float | None:
     freedom = len(peaks) - 1
     reach = float(scipy.stats.t.ppf(1 - 0.05 / days, freedom)) * statistics.stdev(logarithms)
     return math.exp(statistics.fmean(logarithms) + reach * math.sqrt(1 + 1 / len(peaks)))
+
+
+def with_dirty_pages(demand: Demand, model: Model, dirty_pages: int | None) -> Demand:
+    """Return a demand that warns if more pages were dirty than the redo of the model's workload leaves."""
+    most = max(demand.ages, default=0)
+    if not most or dirty_pages is None or dirty_pages < _MANY * (typical := model.fitted.dirty_pages.at(most)):
+        return demand
+    warning = (
+        f"up to {dirty_pages} pages were dirty, where redo like that of {model.workload} leaves about {typical:.0f} with the largest "
+        f"checkpoint age seen, {format_size(most)}: recovery may read more pages than predicted"
+    )
+    return replace(demand, warnings=(*demand.warnings, warning))
 
 
 def _are_of_one_server(files: Sequence[Sequence[Sample]]) -> bool:

@@ -327,7 +327,7 @@ def _left_out(recoveries: Sequence[Keyed]) -> list[LeftOut]:
     for key, of_it in grouped(
         [(each.key, each) for each in recoveries], *_OF_A_SERVER, Field.SERVER, Field.VERSION
     ).items():
-        servers = dict.fromkeys(server_label(each.trial.server, each.trial.version.split("-")[0]) for each in of_it)
+        servers = dict.fromkeys(server_label(each.trial.server, each.trial.version) for each in of_it)
         found.append(LeftOut.of(f"{', '.join(servers)} on {key.machine.in_words()}", of_it))
     return found
 

@@ -32,7 +32,7 @@ class JudgedRecovery:
     @property
     def server(self) -> str:
         """Name and version of the server."""
-        return server_label(self.keyed.trial.server, self.keyed.trial.version.split("-")[0])
+        return server_label(self.keyed.trial.server, self.keyed.trial.version)
 
     @property
     def ready(self) -> float | None:

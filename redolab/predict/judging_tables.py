@@ -16,7 +16,8 @@ from redolab.predict.recovery import Prediction
 from redolab.predict.recovery_time.spread import clopper_pearson
 from redolab.predict.usual import UsualRecovery
 from redolab.report.contents import Report
-from redolab.report.table import Column, ReportTable, known, number
+from redolab.report.numbers import number
+from redolab.report.table import Column, ReportTable, known
 from redolab.results.alike import keyed_recoveries
 from redolab.results.marks import disks_of
 from redolab.runs.store import Run

@@ -29,7 +29,7 @@ from redolab.results.alike import Keyed, Keys
 from redolab.results.comparison_key import Field, StorageKey, grouped
 from redolab.results.storages import storages_of
 from redolab.runs.store import Run
-from redolab.servers.dialects import Version, dialect_of, family_of
+from redolab.servers.dialects import dialect_of_version, family_of
 from redolab.servers.redo_capacity import PAGE_SIZE
 from redolab.servers.sizes import default_dataset
 
@@ -290,8 +290,7 @@ def _counted(recoveries: Sequence[Keyed]) -> StuckCount:
 def read_threads_of(each: Keyed) -> int | None:
     """Return innodb_read_io_threads of a recovery; None if any other setting is not the default."""
     if not each.trial.settings:
-        version = Version.parse(each.trial.version)
-        return dialect_of(family_of(each.trial.version), version).default_read_threads(each.key.machine.cores)
+        return dialect_of_version(each.trial.version).default_read_threads(each.key.machine.cores)
     name, _, value = each.trial.settings.partition("=")
     return int(value) if name == "innodb_read_io_threads" and value.isdigit() else None
 
@@ -367,14 +366,13 @@ def prepared_rollbacks(recoveries: Sequence[Keyed]) -> list[Rollback]:
         opened = usual.get((trial.server, trial.storage))
         if end is None or end.kind is not EndKind.CUT or not opened:
             continue
-        family = family_of(trial.version)
-        is_before_ready = dialect_of(family, Version.parse(trial.version)).undoes_cut_off_first
-        if is_before_ready and (seconds := timeline.seconds_of(BINARY_LOG_PART)):
+        dialect = dialect_of_version(trial.version)
+        if dialect.undoes_cut_off_first and (seconds := timeline.seconds_of(BINARY_LOG_PART)):
             more = max(0.0, (timeline.phase(Phase.OPEN).seconds or 0.0) - statistics.median(opened))
             found.append(
                 Rollback(
                     server=trial.server,
-                    family=family,
+                    family=dialect.family,
                     storage=trial.storage,
                     crash_name=trial.image,
                     rows=end.amount,

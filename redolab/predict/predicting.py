@@ -107,7 +107,7 @@ def evidence(model: Model) -> str:
 
 def show_predicted(console: Console, found: Predicted) -> None:
     """Print the prediction for people: the answer, its parts, its data."""
-    print_lines(console, in_words(found))
+    print_lines(console, *in_words(found))
     parts = [(str(part), seconds) for part, seconds in found.parts_s.items()]
     columns = [
         Column[tuple[str, float]]("part", lambda row: row[0]),

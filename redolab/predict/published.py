@@ -77,7 +77,7 @@ def _ours(runs: Sequence[Run]) -> list[ComparedRecovery]:
     return [
         ComparedRecovery(
             source="ours",
-            server=server_label(first.server, first.version.split("-")[0]),
+            server=server_label(first.server, first.version),
             storage=first.storage,
             log=format_size(first.log_size),
             pool=format_size(first.buffer_pool),

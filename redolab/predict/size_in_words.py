@@ -14,7 +14,7 @@ from redolab.predict.trade import Trade
 from redolab.predict.usual import UsualRecovery
 from redolab.report.table import Column, ReportTable, known, print_lines
 from redolab.results.plateau import Plateau, throughput_difference_in_words
-from redolab.units import KIB, format_chance, format_duration, format_size
+from redolab.units import KIB, format_chance, format_duration, format_duration_or_never, format_size
 
 _SHOWN_CHANCE = 0.0005
 _SHORT = 100
@@ -27,10 +27,10 @@ _NOT_EQUAL = " No gain is claimed for sizes that were measured in other minutes 
 def show_sized(console: Console, found: Sized) -> None:
     """Print the answer for people."""
     table = _table(found)
-    print_lines(console, [table.title])
+    print_lines(console, table.title)
     table.show(console)
     pasted = [line for place in found.lines for line in ("", f"# {place.where}: {place.why}", *place.lines)]
-    print_lines(console, ["", *in_words(found), *pasted])
+    print_lines(console, "", *in_words(found), *pasted)
 
 
 def in_words(found: Sized) -> Sequence[str]:
@@ -249,9 +249,7 @@ def _worst(row: SizeLine) -> str:
 def _usual(row: SizeLine) -> str:
     if row.usual is None:
         return ""
-    return ", ".join(
-        "never" if math.isinf(each) else format_duration(each) for each in (row.usual.half_s, row.usual.ninety_five_s)
-    )
+    return ", ".join(map(format_duration_or_never, (row.usual.half_s, row.usual.ninety_five_s)))
 
 
 def _time(seconds: float, bound: str = "") -> str:

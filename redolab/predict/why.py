@@ -106,7 +106,7 @@ def show_why(console: Console, found: Why) -> None:
         Column[TermSeconds]("= s", lambda row: f"{row.seconds:.1f}", right=True),
     ]
     ReportTable.of("Why", found.terms, columns, []).show(console)
-    print_lines(console, why_in_words(found))
+    print_lines(console, *why_in_words(found))
 
 
 def why_in_words(found: Why) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -90,10 +90,10 @@ class ReportTable:
     def show(self, console: Console) -> None:
         """Print the table; on a narrow terminal, each row as a column."""
         if self.caption:
-            print_lines(console, [self.caption])
+            print_lines(console, self.caption)
         is_turned = self.width > console.width and len(self.cells) <= _MOST_TURNED
         console.print(self._turned() if is_turned else self._drawn(box.SIMPLE_HEAD))
-        print_lines(console, self.notes, style="dim")
+        print_lines(console, *self.notes, style="dim")
 
     def as_text(self) -> str:
         """Return the table as plain text."""
@@ -134,7 +134,7 @@ class ReportTable:
         return between.join([*caption, "\n".join(lines), *self.notes]) + "\n"
 
 
-def print_lines(console: Console, lines: Iterable[str], style: str | None = None) -> None:
+def print_lines(console: Console, *lines: str, style: str | None = None) -> None:
     """Print lines as they are: without markup, and without line breaks where the terminal ends."""
     for line in lines:
         console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
@@ -142,11 +142,6 @@ def print_lines(console: Console, lines: Iterable[str], style: str | None = None
 
 def _is_shared(rows: Sequence[R], column: Column[R]) -> bool:
     return len(rows) > 1 and len({column.cell(row) for row in rows}) == 1
-
-
-def number(value: float | None) -> str:
-    """Return a number with two places, or a dash."""
-    return NONE if value is None else f"{value:.2f}"
 
 
 def known(value: T | None, words: Callable[[T], str]) -> str:

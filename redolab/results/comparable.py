@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from redolab.crash.records.crash import undo_pages
 from redolab.report.labels import server_label
 from redolab.results.alike import Keyed
+from redolab.results.bound import bound_of
 from redolab.results.comparison_key import ComparisonKey
-from redolab.results.measured import bound_of
 from redolab.results.rows import recovery_row
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,7 +12,7 @@ from redolab.crash.records.recovery import DISTURBED, DISTURBED_SHARE
 from redolab.project import PROJECT
 from redolab.report.intervals import p_values, relative_changes
 from redolab.report.labels import server_label
-from redolab.results.bound import bound_by
+from redolab.results.bound import BOUND_COLUMNS, bound_of
 from redolab.results.committed import HOSTS
 from redolab.runs.pages import measured_runs
 from redolab.servers.dialects import Version
@@ -148,16 +148,6 @@ def outcomes(recoveries: polars.DataFrame, *by: str) -> polars.DataFrame:
 
 
 _PHASES = ("start_s", "discover_s", "scan_s", "apply_s", "open_s", "accept_s")
-_BOUND = (
-    "ready_s",
-    "cpu_s",
-    "busiest_thread_s",
-    "cores",
-    "device_busy",
-    "device_reads",
-    "device_read_bytes",
-    "device_writes",
-)
 
 
 def typical(recoveries: polars.DataFrame, *by: str, **more: polars.Expr) -> polars.DataFrame:
@@ -173,7 +163,7 @@ def typical(recoveries: polars.DataFrame, *by: str, **more: polars.Expr) -> pola
     known = recoveries.with_columns(
         other_s=other,
         redo=pl.coalesce("redo_bytes", "checkpoint_age_bytes"),
-        bound=pl.struct(_BOUND).map_elements(bound_of, pl.String),
+        bound=pl.struct(BOUND_COLUMNS).map_elements(bound_of, pl.String),
     )
     nearest = (
         pl.exclude("label", *by)
@@ -189,23 +179,6 @@ def typical(recoveries: polars.DataFrame, *by: str, **more: polars.Expr) -> pola
         began=pl.col("started").min(),
         **more,
     )
-
-
-def bound_of(row: Mapping[str, Any]) -> str | None:
-    """Return what a recovery was bound by; None where its disk or the CPUs were not measured."""
-    if any(row[name] is None for name in _BOUND):
-        return None
-    bound = bound_by(
-        seconds=row["ready_s"],
-        cpu=row["cpu_s"],
-        busiest_thread=row["busiest_thread_s"],
-        cores=row["cores"],
-        busy=row["device_busy"],
-        reads=row["device_reads"],
-        read_bytes=row["device_read_bytes"],
-        writes=row["device_writes"],
-    )
-    return str(bound)
 
 
 def undisturbed(recoveries: polars.DataFrame) -> polars.DataFrame:

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from redolab.machine import files
-from redolab.report.table import ReportTable, write_rows, write_tables
+from redolab.report.table import ReportTable, print_lines, write_rows, write_tables
 from redolab.runs.experiment import Declaration
 from redolab.runs.failing import how_many, in_words
 from redolab.runs.machines import machine_names, machines_table
@@ -36,14 +36,13 @@ class WrittenReport:
 
     def show(self, console: Console) -> None:
         """Print the answer, the main tables, and the paths of the pictures."""
-        console.print(self.answer, style="bold", highlight=False, markup=False, soft_wrap=True)
+        print_lines(console, self.answer, style="bold")
         console.print()
         for table in self.tables:
             table.show(console)
             console.print()
         for what, paths in (("picture", self.pictures), ("file", self.files)):
-            for path in paths:
-                console.print(f"{what}: {path}", highlight=False, markup=False, soft_wrap=True)
+            print_lines(console, *(f"{what}: {path}" for path in paths))
 
 
 def write_report(experiment: type[Declaration], run: Run) -> WrittenReport:

@@ -12,7 +12,7 @@ from redolab.errors import Unreachable
 from redolab.predict.question import Question
 from redolab.predict.recovery import prepared_seconds
 from redolab.servers.address import Address
-from redolab.servers.dialects import Version, family_of
+from redolab.servers.dialects import server_name_of
 from redolab.servers.redo_counters import Sample
 from redolab.watch.crash_now import Expectations, Expected, expectations
 from redolab.watch.standing import Driver, FlushLimits, flush_limits
@@ -118,7 +118,7 @@ class WatchedServer:
         """Choose the model for the server's current version, buffer pool and redo log."""
         self._model_is_for = self._live.version, self._live.buffer_pool, self._live.log_size
         self.version, self.buffer_pool, self.log_size = self._model_is_for
-        self.name = self._named or f"{family_of(self.version)}-{Version.parse(self.version)}"
+        self.name = self._named or server_name_of(self.version)
         question = Question(
             server=self.name,
             storage=self._storage,

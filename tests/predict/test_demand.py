@@ -9,8 +9,9 @@ import pytest
 
 from redolab.errors import InvalidInput
 from redolab.predict.advising import sized
-from redolab.predict.demand import demand_of_files, highest_expected
+from redolab.predict.demand import Demand, demand_of_files, highest_expected, with_dirty_pages
 from redolab.predict.log_size import Limits
+from redolab.units import GIB
 from tests.predict.examples import model
 
 DAY = 86_400
@@ -62,6 +63,12 @@ def test_collections_that_overlap_by_their_start_are_of_one_server(tmp_path: Pat
     other = _sampled(tmp_path / "tue.csv", MONDAY + DAY - 30, 10**9 + 1440 * 1000 - 500)
     for files in ([one, other], [other, one]):
         assert demand_of_files(files).days == 2
+
+
+def test_more_dirty_pages_than_the_workload_leaves_are_said() -> None:
+    demand = Demand(redo_per_hour=GIB, source="as given", ages=(GIB // 4, GIB // 2))
+    assert with_dirty_pages(demand, model(), 1) == demand
+    assert "pages were dirty" in with_dirty_pages(demand, model(), 100_000_000).warnings[-1]
 
 
 def test_two_days_tell_no_month() -> None:

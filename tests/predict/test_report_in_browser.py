@@ -189,7 +189,7 @@ def _compare(opened: Page, model: Model, log_size: int, redo: float, rto: float)
 
 def _answer(model: Model, redo: float, rto: float) -> Sized:
     """As the calculator has it: by the worst crash, as it knows no samples."""
-    return sized(model, Demand(redo_per_hour=redo * GIB, source=""), Limits(rto=rto), moment=CrashTime.WORST)
+    return sized(model, Demand(redo_per_hour=redo * GIB, source=""), Limits(rto=rto), crash_time=CrashTime.WORST)
 
 
 def is_answer(shown: str, found: Sized) -> bool:

@@ -74,7 +74,7 @@ def _table(calibration: Calibration, rto: float) -> str:
 
 def _largest(calibration: Calibration, question: Question, rto: float) -> str:
     model = model_of(question, calibration, question.storage)
-    found = sized(model, Demand(redo_per_hour=GIB, source=""), Limits(rto=rto), moment=CrashTime.WORST)
+    found = sized(model, Demand(redo_per_hour=GIB, source=""), Limits(rto=rto), crash_time=CrashTime.WORST)
     return "–" if found.advice.largest_within_rto is None else format_size(found.advice.largest_within_rto)
 
 

@@ -100,7 +100,7 @@ def test_of_several_logs_the_nearest_is_taken() -> None:
 
 def test_a_larger_log_is_set_where_only_a_random_crash_has_to_be_recovered_in_time() -> None:
     busy = replace(SAMPLED, redo_per_hour=60 * GIB)
-    found = {moment: sized(model(), busy, Limits(rto=100), moment=moment) for moment in CrashTime}
+    found = {crash: sized(model(), busy, Limits(rto=100), crash_time=crash) for crash in CrashTime}
     assert (found[CrashTime.ANY].size or 0) > (found[CrashTime.WORST].size or 0) > 0
     at_worst = found[CrashTime.ANY].expected
     assert at_worst is not None

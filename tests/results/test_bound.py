@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from redolab.results.bound import Bound, bound_by
+from redolab.results.bound import Bound, bound_of
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,14 @@ from redolab.results.bound import Bound, bound_by
 def test_what_was_busy_most_of_ten_seconds_on_two_cores(
     cpu: float, thread: float, busy: float, reads: int, read_kib: int, writes: int, bound: Bound
 ) -> None:
-    found = bound_by(
-        seconds=10.0, cpu=cpu, busiest_thread=thread, cores=2,
-        busy=busy, reads=reads, read_bytes=reads * read_kib * 1024, writes=writes,
-    )  # fmt: skip
-    assert found is bound
+    row = {
+        "ready_s": 10.0,
+        "cpu_s": cpu,
+        "busiest_thread_s": thread,
+        "cores": 2,
+        "device_busy": busy,
+        "device_reads": reads,
+        "device_read_bytes": reads * read_kib * 1024,
+        "device_writes": writes,
+    }
+    assert bound_of(row) is bound

@@ -12,7 +12,7 @@ from redolab.errors import FindingsMade, InvalidInput, LabError
 from redolab.lab import open_lab
 from redolab.progress import Progress
 from redolab.report.numbers import noun
-from redolab.report.table import Column, ReportTable, write_tables
+from redolab.report.table import Column, ReportTable, print_lines, write_tables
 from redolab.results.crashes import CRASHES
 from redolab.runs.schema import Ruling, VerdictRecord
 from redolab.runs.store import Run, RunStore
@@ -51,7 +51,7 @@ def _show(run: Run, progress: Progress) -> None:
     table = _table(verdicts)
     write_tables(run.folder, "verdicts", answer, [table])
     progress.console.print()
-    progress.console.print(answer, style="bold", highlight=False, markup=False, soft_wrap=True)
+    print_lines(progress.console, answer, style="bold")
     table.show(progress.console)
     progress.note(f"everything is in {run.folder}")
     findings = [finding for verdict in verdicts for finding in verdict.findings]

@@ -15,7 +15,7 @@ from redolab.lab import Lab, native_folder, open_lab
 from redolab.machine import files
 from redolab.progress import Progress
 from redolab.project import PROJECT
-from redolab.report.table import Column, ReportTable, known
+from redolab.report.table import Column, ReportTable, known, print_lines
 from redolab.runs.loading import load_experiment
 from redolab.runs.reporting import ALL_TABLES, TABLE, write_report
 from redolab.runs.schema import RunRecord, RunState
@@ -98,7 +98,8 @@ def _older(path: Path, than: Path) -> bool:
 def show_run(console: Console, run: Run, *, all_tables: bool) -> None:
     """Print the options of a run, its answer, and its main table or all tables."""
     record = run.record()
-    for line in (
+    print_lines(
+        console,
         f"{record.name}: {record.state}{': ' + record.why_stopped if record.why_stopped else ''}",
         "asked for " + ", ".join(f"{name} {value}" for name, value in record.options.items()),
         *(
@@ -108,15 +109,14 @@ def show_run(console: Console, run: Run, *, all_tables: bool) -> None:
             for each in record.sessions
         ),
         f"in {run.folder}",
-    ):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    )
     table = run.folder / f"{ALL_TABLES if all_tables else TABLE}.txt"
     if run.trial_count() and (not table.exists() or _older(table, run.folder / "trials.jsonl")):
         # The lab was killed before it could write a report, or one with its last trials.
         write_report(load_experiment(record.experiment), run)
     if table.exists():
         console.print()
-        console.print(table.read_text(), highlight=False, markup=False, soft_wrap=True)
+        print_lines(console, table.read_text())
     elif record.state is RunState.STOPPED:
         console.print("it was stopped before a trial was finished", markup=False)
 

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from rich.table import Table
 
 from redolab.counters.series import Segment, SegmentGrowth, Series
-from redolab.report.table import Column, ReportTable, number
+from redolab.report.numbers import number
+from redolab.report.table import Column, ReportTable, known
 from redolab.servers.redo_counters import Sample
 from redolab.units import format_duration, format_size
 
@@ -55,7 +56,7 @@ def line(moment: LiveMoment) -> str:
                 f"{number(interval.ratio):>6}",
                 f"{size(moment.sample.checkpoint_age):>8}",
                 f"{percent(moment.full):>5}",
-                f"{_peak(moment.segment):>8}",
+                f"{known(moment.segment.peak, redo):>8}",
             ]
         )
         + gap
@@ -74,7 +75,7 @@ def live_table(moment: LiveMoment, title: str) -> Table:
         ("os_log_written / LSN", lambda growth: number(growth.ratio)),
     ]
     for name, cell in rows:
-        table.add_row(name, *("–" if growth is None else cell(growth) for growth in (now, whole, peak)))
+        table.add_row(name, *(known(growth, cell) for growth in (now, whole, peak)))
     table.add_row("checkpoint age", size(moment.sample.checkpoint_age), "", size(moment.segment.peak_age))
     peak_full = fullness(moment.segment.peak_age, moment.sample.hard_limit)
     table.add_row("of that at which statements wait", percent(moment.full), "", percent(peak_full))
@@ -125,29 +126,25 @@ def _notes(segments: Sequence[Segment]) -> list[str]:
 
 def redo(growth: SegmentGrowth) -> str:
     """Return the redo rate, or its range."""
-    known = growth.redo_per_hour
-    if known is None:
+    rates = growth.redo_per_hour
+    if rates is None:
         return "–"
-    least, most = known
-    return size(least) if least == most else f"{size(least)}–{size(most)}"
+    least, most = rates
+    return format_size(least) if least == most else f"{format_size(least)}–{format_size(most)}"
 
 
 def size(value: float | None) -> str:
     """Return a size, or a dash."""
-    return "–" if value is None else format_size(value)
+    return known(value, format_size)
 
 
 def percent(value: float | None) -> str:
     """Return a share, or a dash."""
-    return "–" if value is None else f"{value:.0%}"
+    return known(value, "{:.0%}".format)
 
 
 def _highest(segment: Segment) -> str:
     return "–" if segment.peak is None else f"{redo(segment.peak)} ({format_duration(segment.peak.seconds)})"
-
-
-def _peak(segment: Segment) -> str:
-    return "–" if segment.peak is None else redo(segment.peak)
 
 
 def _gaps(segment: Segment) -> str:

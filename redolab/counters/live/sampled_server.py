@@ -13,7 +13,7 @@ from redolab.clock import Instant
 from redolab.counters.live.readings import WITHOUT_LSN, WITHOUT_OS_LOG_WRITTEN, Reading, readings
 from redolab.errors import InvalidInput, LabError
 from redolab.servers.address import Address, refused
-from redolab.servers.dialects import CAPACITY_IN_FORCE, Version, dialect_of, family_of
+from redolab.servers.dialects import CAPACITY_IN_FORCE, dialect_of_version
 from redolab.servers.redo_capacity import RedoCapacity
 from redolab.servers.redo_counters import Counters, Sample, sample_at
 
@@ -143,7 +143,7 @@ class LiveServer:
 def _capacity(version: str, variables: Mapping[str, str]) -> tuple[int | None, RedoCapacity | None]:
     """Return the bytes of the redo log, and its limits by the formula of its version; None if these are unknown."""
     try:
-        dialect = dialect_of(family_of(version), Version.parse(version))
+        dialect = dialect_of_version(version)
         log_size = dialect.log_size(variables)
         return log_size, dialect.capacity(dialect.layout(log_size))
     except (InvalidInput, KeyError):

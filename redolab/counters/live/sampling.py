@@ -17,7 +17,7 @@ from redolab.counters.sampler import SampleFile
 from redolab.counters.series import Series, gap_after, series_of
 from redolab.errors import Interrupted, InvalidInput
 from redolab.machine.interrupts import unwinding
-from redolab.report.table import ReportTable
+from redolab.report.table import ReportTable, print_lines
 from redolab.servers.address import Address
 from redolab.servers.redo_counters import Sample
 from redolab.units import format_duration
@@ -37,8 +37,7 @@ def sample_live(
         _check_output(output)
     address.check()
     server = LiveServer(address)
-    for said in server.in_words():
-        console.print(said, highlight=False, markup=False, soft_wrap=True)
+    print_lines(console, *server.in_words())
     series, samples = Series(gap_after(every)), list[Sample]()
     try:
         with kept_in(output) as file, unwinding(), suppress(Interrupted), _view(console, str(address)) as show:
@@ -53,7 +52,7 @@ def sample_live(
     console.print()
     summary(series).show(console)
     if output is not None:
-        console.print(f"the samples are in {output}", highlight=False, markup=False, soft_wrap=True)
+        print_lines(console, f"the samples are in {output}")
     return samples
 
 
@@ -126,11 +125,10 @@ def _watch(server: LiveServer, series: Series, every: float, seconds: float | No
 def _view(console: Console, title: str) -> Iterator[Callable[[LiveMoment | str], None]]:
     """Provide a function that shows a sample: on a terminal in the place of the one before, elsewhere as a line."""
     if not console.is_terminal:
-        console.print(HEADINGS, highlight=False, markup=False, soft_wrap=True)
+        print_lines(console, HEADINGS)
 
         def show_line(moment: LiveMoment | str) -> None:
-            said = moment if isinstance(moment, str) else line(moment)
-            console.print(said, highlight=False, markup=False, soft_wrap=True)
+            print_lines(console, moment if isinstance(moment, str) else line(moment))
 
         yield show_line
         return

@@ -14,7 +14,7 @@ from redolab.errorlog.files import arrivals_of, read_stamped_log
 from redolab.errorlog.stamps import records
 from redolab.results.crashes import crashes_of
 from redolab.runs.store import Run
-from redolab.servers.dialects import Version, dialect_of, family_of
+from redolab.servers.dialects import dialect_of_version
 from redolab.watch.following.log_course import LogCourse
 from redolab.watch.following.redo_files import RedoToRecover
 from redolab.watch.following.server_process import Look
@@ -103,7 +103,7 @@ def replays_of(run: Run) -> Iterator[Replay]:
         logs = sorted((run.files / "logs").glob(f"{record.position + 1:03}-*.log"))
         if not logs or not arrivals_of(logs[-1]).exists():
             continue
-        dialect = dialect_of(family_of(trial.version), Version.parse(trial.version))
+        dialect = dialect_of_version(trial.version)
         yield Replay(
             run=run.name,
             server=trial.server,

@@ -24,6 +24,7 @@ from redolab.machines.cluster.merging import Merging, groups_merged_whole
 from redolab.machines.cluster.worker import Task, TaskOutcome
 from redolab.progress import Progress
 from redolab.project import PROJECT
+from redolab.report.table import print_lines
 from redolab.runs.experiment import Declaration
 from redolab.runs.factors import CommonFactors
 from redolab.runs.failing import ENOUGH
@@ -173,7 +174,7 @@ class _ClusterExecution:
         machine, line = event[1]["machine"], event[1]["line"]
         self._busy[machine] = line is not None
         if line and line.strip():
-            self.progress.console.print(f"{machine}: {line.strip()}", highlight=False, markup=False, soft_wrap=True)
+            print_lines(self.progress.console, f"{machine}: {line.strip()}")
 
     def _submit(self, group: int, rank: int) -> Future[TaskOutcome]:
         prefixes = tuple(f"{position + 1:03}-" for position in self.plan.positions(group))

@@ -271,6 +271,11 @@ def dialect_of(family: str, version: Version) -> Dialect:
     return families[family](version)
 
 
+def dialect_of_version(version_text: str) -> Dialect:
+    """Return the dialect of a server, from the version that it reports. Raises `InvalidInput` if there is none."""
+    return dialect_of(family_of(version_text), Version.parse(version_text))
+
+
 def later_differ(family: str, version: Version) -> bool:
     """Return True if later releases of the series recover by other code or resize the redo log in another way."""
     first = replace(version, patch=max(version.patch, _FIRST_FOR_ALL.get((family, version.major, version.minor), 0)))
@@ -292,8 +297,16 @@ def other_than_expected(version: str, expected: str) -> bool:
 
 
 def family_of(version_text: str) -> str:
-    """Return the family of a server binary, from the text of its `--version`."""
+    """Return the family of a server, from the version that it reports or the text of its `--version`."""
     return "mariadb" if "MariaDB" in version_text else "mysql"
+
+
+def server_name_of(version_text: str) -> str:
+    """Return family and version, as in mariadb-10.11.19, from the version that a server reports.
+
+    Raises `InvalidInput` if there is none.
+    """
+    return f"{family_of(version_text)}-{Version.parse(version_text)}"
 
 
 def overridden(settings: Sequence[Setting], request: InstanceRequest) -> list[Setting]:

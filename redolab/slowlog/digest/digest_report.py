@@ -11,7 +11,7 @@ import msgspec
 from rich.console import Console
 
 from redolab.report.numbers import NONE, noun
-from redolab.report.table import Column, ReportTable
+from redolab.report.table import Column, ReportTable, print_lines
 from redolab.slowlog.digest.classes import Amount, Digest, QueryClass
 from redolab.units import format_duration, format_size
 
@@ -32,7 +32,7 @@ class _Row:
 
 def show(digest: Digest, limit: int, console: Console) -> None:
     """Print the answer, the classes that took most of the time, and the parts that were left out."""
-    console.print(_answer(digest), highlight=False, markup=False, soft_wrap=True)
+    print_lines(console, _answer(digest))
     rows = [
         _Row(str(rank), each.share, each.count, each.seconds.total, each, clipped(each.fingerprint, _FINGERPRINT))
         for rank, each in enumerate(digest.classes[:limit], 1)

@@ -8,7 +8,6 @@ from redolab.counters.busiest import Busiest
 from redolab.counters.series import HOUR
 from redolab.errors import InvalidInput
 from redolab.predict.demand import Demand, demand_of, with_days
-from redolab.predict.question import Model
 from redolab.servers.log_writer import redo_range
 from redolab.units import format_duration, format_size
 from redolab.watch.monitoring.servers import DAY, MonitoredServer, Span
@@ -16,8 +15,6 @@ from redolab.watch.monitoring.servers import DAY, MonitoredServer, Span
 _WHOLE_DAY = 0.9
 _GAPS = 0.05
 """Share of the time without samples from which on there is a warning."""
-_MANY = 2.0
-"""Times the dirty pages of the workload from which on there is a warning."""
 _WITHOUT_LSN = (
     "run mysqld_exporter with --collect.info_schema.innodb_metrics and SET GLOBAL innodb_monitor_enable='log_%', or take an upper "
     "bound with --from-os-log-written"
@@ -57,18 +54,6 @@ def demand_of_monitored(server: MonitoredServer, span: Span, *, from_os_log_writ
         sampled_s=covered,
         warnings=(*demand.warnings, *_warnings(server, span, covered, log_size)),
     )
-
-
-def with_dirty_pages(demand: Demand, model: Model, dirty_pages: int | None) -> Demand:
-    """Return a demand that warns if more pages were dirty than the redo of the model's workload leaves."""
-    most = max(demand.ages, default=0)
-    if not most or dirty_pages is None or dirty_pages < _MANY * (typical := model.fitted.dirty_pages.at(most)):
-        return demand
-    warning = (
-        f"up to {dirty_pages} pages were dirty, where redo like that of {model.workload} leaves about {typical:.0f} with the largest "
-        f"checkpoint age seen, {format_size(most)}: recovery may read more pages than predicted"
-    )
-    return replace(demand, warnings=(*demand.warnings, warning))
 
 
 def _by_lsn(peak: float, span: Span, covered: float) -> Demand:

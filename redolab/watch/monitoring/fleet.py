@@ -13,13 +13,13 @@ import numpy as np
 from redolab.errors import InvalidInput
 from redolab.predict.advising import CrashTime, SizeLine, Sizing
 from redolab.predict.asking import model_for
-from redolab.predict.demand import Demand
+from redolab.predict.demand import Demand, with_dirty_pages
 from redolab.predict.log_size import Basis, Limits
 from redolab.predict.question import Question
 from redolab.predict.recovery import recovery_at
 from redolab.predict.trade import Trades
 from redolab.units import format_duration, format_size, parse_duration
-from redolab.watch.monitoring.demand import demand_of_monitored, log_size_of, with_dirty_pages
+from redolab.watch.monitoring.demand import demand_of_monitored, log_size_of
 from redolab.watch.monitoring.fleet_file import Rule, rule_for
 from redolab.watch.monitoring.servers import MonitoredServer, Span
 
@@ -39,7 +39,7 @@ class FleetQuestion:
     limits: Limits
     storage: str
     workload: str | None = None
-    moment: CrashTime = CrashTime.ANY
+    crash_time: CrashTime = CrashTime.ANY
     server_rules: Sequence[Rule] = ()
     from_os_log_written: bool = False
 
@@ -154,7 +154,7 @@ def _row(server: MonitoredServer, question: FleetQuestion, span: Span, trades: T
     except InvalidInput as error:
         return msgspec.structs.replace(unknown, reason=error.problem)
     thinned = replace(demand, ages=demand.ages[_AGES])
-    row = _with_prediction(unknown, demand, Sizing(model, thinned, limits, trades, question.moment))
+    row = _with_prediction(unknown, demand, Sizing(model, thinned, limits, trades, question.crash_time))
     if not server.ages:
         return row
     last = min(server.ages[-1], model.worst_age(log_size))
@@ -168,14 +168,14 @@ _model = lru_cache(maxsize=None)(model_for)
 
 def _with_prediction(row: FleetRow, demand: Demand, sizing: Sizing) -> FleetRow:
     """Return the server's row, completed with its predicted recovery times and the log size to set."""
-    now, then, moment = sizing.line(row.log_size), sizing.line(sizing.advice.size), sizing.moment
+    now, then, crash_time = sizing.line(row.log_size), sizing.line(sizing.advice.size), sizing.crash_time
     row = msgspec.structs.replace(
         row,
         workload=sizing.model.workload,
         redo_per_hour=demand.redo_per_hour,
         checkpoint_age_95=int(np.quantile(demand.ages, 0.95)) if demand.ages else None,
         reason="no size recovers in time" if sizing.advice.basis is None else _WHY[sizing.advice.basis],
-        effect=_effect(now, then, moment),
+        effect=_effect(now, then, crash_time),
         days=demand.days,
         warnings="; ".join(demand.warnings),
     )
@@ -186,33 +186,33 @@ def _with_prediction(row: FleetRow, demand: Demand, sizing: Sizing) -> FleetRow:
             usual_95_s=now.usual and now.usual.ninety_five_s,
             worst_s=now.recovery_s,
             worst_95_s=now.ninety.high_s,
-            bound_s=_bound(now, moment),
+            bound_s=_bound(now, crash_time),
             chance_too_long=now.chance,
             meets_rto=now.chance < sizing.limits.chance,
             hours_held=now.minutes_held / 60,
         )
     if then is not None:
         row = msgspec.structs.replace(
-            row, size=then.log_size, size_95_s=_bound(then, moment), size_hours_held=then.minutes_held / 60
+            row, size=then.log_size, size_95_s=_bound(then, crash_time), size_hours_held=then.minutes_held / 60
         )
     return row
 
 
-def _effect(now: SizeLine | None, then: SizeLine | None, moment: CrashTime) -> str:
+def _effect(now: SizeLine | None, then: SizeLine | None, crash_time: CrashTime) -> str:
     """Return the gain or cost of the size to set, in words."""
     if then is None:
         return ""
-    after = _seconds(_bound(then, moment))
+    after = _seconds(_bound(then, crash_time))
     if now is None:
         return f"95 % upper bound {after}"
     if now.log_size == then.log_size:
         return "as it is"
     holds = f"holds {_hours(then)} of peak redo instead of {_hours(now)}"
-    return f"95 % upper bound {after} instead of {_seconds(_bound(now, moment))}; {holds}"
+    return f"95 % upper bound {after} instead of {_seconds(_bound(now, crash_time))}; {holds}"
 
 
-def _bound(line: SizeLine, moment: CrashTime) -> float:
-    return line.ninety.high_s if line.usual is None or moment is CrashTime.WORST else line.usual.ninety_five_s
+def _bound(line: SizeLine, crash_time: CrashTime) -> float:
+    return line.ninety.high_s if line.usual is None or crash_time is CrashTime.WORST else line.usual.ninety_five_s
 
 
 def _hours(line: SizeLine) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import jinja2
@@ -12,8 +12,9 @@ import polars
 
 from redolab.errors import InvalidInput
 from redolab.machine.files import write_whole
-from redolab.report.table import SCREEN, Column, ReportTable
-from redolab.units import format_chance, format_duration, format_size
+from redolab.report.numbers import NONE
+from redolab.report.table import SCREEN, Column, ReportTable, known
+from redolab.units import format_chance, format_duration, format_duration_or_never, format_size
 from redolab.watch.monitoring.fleet import FleetRow
 
 _PAGE = Path(__file__).parent / "web/fleet.html"
@@ -40,17 +41,19 @@ def fleet_table(rows: Sequence[FleetRow], notes: Sequence[str], widest: int = SC
     columns = [
         Column[FleetRow]("server", lambda row: row.server),
         Column[FleetRow]("version", lambda row: row.version.partition("-")[0], spare=True),
-        Column[FleetRow]("pool", lambda row: _size(row.buffer_pool), right=True, spare=True),
-        Column[FleetRow]("peak redo an hour", lambda row: _size(row.redo_per_hour), right=True, spare=True),
-        Column[FleetRow]("age, 95 %", lambda row: _size(row.checkpoint_age_95), right=True, spare=True),
+        Column[FleetRow]("pool", lambda row: known(row.buffer_pool, format_size), right=True, spare=True),
+        Column[FleetRow](
+            "peak redo an hour", lambda row: known(row.redo_per_hour, format_size), right=True, spare=True
+        ),
+        Column[FleetRow]("age, 95 %", lambda row: known(row.checkpoint_age_95, format_size), right=True, spare=True),
         Column[FleetRow]("now: typical, 95 %", lambda row: _times(row.now_s, row.now_95_s), right=True, spare=True),
         Column[FleetRow]("at random: typical, 95 %", lambda row: _times(row.usual_s, row.usual_95_s), right=True),
         Column[FleetRow](
             "at worst: typical, 95 %", lambda row: _times(row.worst_s, row.worst_95_s), right=True, spare=True
         ),
-        Column[FleetRow]("too long", _chance, right=True),
-        Column[FleetRow]("redo log", lambda row: _size(row.log_size), right=True),
-        Column[FleetRow]("to set", lambda row: _size(row.size), right=True),
+        Column[FleetRow]("too long", lambda row: known(row.chance_too_long, format_chance), right=True),
+        Column[FleetRow]("redo log", lambda row: known(row.log_size, format_size), right=True),
+        Column[FleetRow]("to set", lambda row: known(row.size, format_size), right=True),
         Column[FleetRow]("", lambda row: row.reason),
         *([Column[FleetRow]("change", lambda row: row.change)] if any(row.change for row in rows) else []),
         Column[FleetRow]("effect", lambda row: row.effect, spare=True),
@@ -113,11 +116,10 @@ def read_fleet(path: Path) -> dict[str, FleetRow]:
 def html_page(rows: Sequence[FleetRow], notes: Sequence[str]) -> str:
     """Return the page: the picture, and the table, which sorts by a click on a heading."""
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=True)
-    known = [row for row in rows if row.bound_s is not None]
     return environment.from_string(_PAGE.read_text()).render(
         answer=answer(rows),
         notes=notes,
-        bars=_bars(known),
+        bars=_bars([row for row in rows if row.bound_s is not None]),
         ticks=[(_y(seconds), name) for seconds, name in _TICKS],
         width=_WIDTH,
         height=_HEIGHT,
@@ -130,28 +132,28 @@ def html_page(rows: Sequence[FleetRow], notes: Sequence[str]) -> str:
 def _cells(row: FleetRow) -> Mapping[str, tuple[str, float | str]]:
     """Return, for each heading, the text of the cell and its sort key."""
 
-    def number(text: str, value: float | None) -> tuple[str, float | str]:
+    def number(value: float | None, words: Callable[[float], str]) -> tuple[str, float | str]:
         # Infinity is no number of JavaScript's literals, but 1e999 reads as it.
-        return text, -1.0 if value is None else min(value, 1e300)
+        return known(value, words), -1.0 if value is None else min(value, 1e300)
 
     return {
         "server": (row.server, row.server),
         "version": (row.version, row.version),
         "storage": (row.storage, row.storage),
-        "pool": number(_size(row.buffer_pool), row.buffer_pool),
-        "redo log": number(_size(row.log_size), row.log_size),
-        "peak redo an hour": number(_size(row.redo_per_hour), row.redo_per_hour),
-        "checkpoint age, 95 %": number(_size(row.checkpoint_age_95), row.checkpoint_age_95),
-        "now, typical": number(_time(row.now_s), row.now_s),
-        "now, 95 %": number(_time(row.now_95_s), row.now_95_s),
-        "at random, typical": number(_time(row.usual_s), row.usual_s),
-        "at random, 95 %": number(_time(row.usual_95_s), row.usual_95_s),
-        "at worst, typical": number(_time(row.worst_s), row.worst_s),
-        "at worst, 95 %": number(_time(row.worst_95_s), row.worst_95_s),
-        "over": number(format_duration(row.rto_s), row.rto_s),
-        "chance": number(_chance(row), row.chance_too_long),
+        "pool": number(row.buffer_pool, format_size),
+        "redo log": number(row.log_size, format_size),
+        "peak redo an hour": number(row.redo_per_hour, format_size),
+        "checkpoint age, 95 %": number(row.checkpoint_age_95, format_size),
+        "now, typical": number(row.now_s, format_duration_or_never),
+        "now, 95 %": number(row.now_95_s, format_duration_or_never),
+        "at random, typical": number(row.usual_s, format_duration_or_never),
+        "at random, 95 %": number(row.usual_95_s, format_duration_or_never),
+        "at worst, typical": number(row.worst_s, format_duration_or_never),
+        "at worst, 95 %": number(row.worst_95_s, format_duration_or_never),
+        "over": number(row.rto_s, format_duration),
+        "chance": number(row.chance_too_long, format_chance),
         "in time": (_yes_or_no(row.meets_rto), _yes_or_no(row.meets_rto)),
-        "to set": number(_size(row.size), row.size),
+        "to set": number(row.size, format_size),
         "why": (row.reason, row.reason),
         "effect": (row.effect, row.effect),
         "to know": (row.warnings, row.warnings),
@@ -185,21 +187,9 @@ def _y(seconds: float) -> float:
     return _HEIGHT - _BOTTOM - min(1.0, max(0.0, share)) * (_HEIGHT - 2 * _BOTTOM)
 
 
-def _size(size: float | None) -> str:
-    return "–" if size is None else format_size(size)
-
-
-def _time(seconds: float | None) -> str:
-    return "–" if seconds is None else "never" if math.isinf(seconds) else format_duration(seconds)
-
-
 def _times(typical: float | None, bound: float | None) -> str:
-    return "–" if typical is None else f"{_time(typical)}, {_time(bound)}"
-
-
-def _chance(row: FleetRow) -> str:
-    return "–" if row.chance_too_long is None else format_chance(row.chance_too_long)
+    return NONE if typical is None else ", ".join(known(each, format_duration_or_never) for each in (typical, bound))
 
 
 def _yes_or_no(is_so: bool | None) -> str:
-    return "–" if is_so is None else "yes" if is_so else "no"
+    return NONE if is_so is None else "yes" if is_so else "no"

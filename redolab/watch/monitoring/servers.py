@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from redolab.counters.series import HOUR
 from redolab.errors import InvalidInput
-from redolab.servers.dialects import LARGEST_BINARY_LOG, Dialect, Version, dialect_of, family_of
+from redolab.servers.dialects import LARGEST_BINARY_LOG, Dialect, dialect_of_version, server_name_of
 from redolab.watch.monitoring.endpoint import Prometheus, PrometheusSample, PrometheusSeries
 from redolab.watch.monitoring.promql import IDENTITY, NAME, Expressions, matcher, variable_name
 
@@ -86,12 +86,12 @@ class MonitoredServer:
     @property
     def server(self) -> str:
         """Family and version, as in mariadb-10.11.19."""
-        return f"{family_of(self.version)}-{Version.parse(self.version)}"
+        return server_name_of(self.version)
 
     @property
     def dialect(self) -> Dialect:
         """Return the dialect that the server speaks. Raise `InvalidInput` for a version that the lab does not know."""
-        return dialect_of(family_of(self.version), Version.parse(self.version))
+        return dialect_of_version(self.version)
 
     @property
     def pool(self) -> int | None:

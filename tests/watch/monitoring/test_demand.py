@@ -10,10 +10,8 @@ import pytest
 
 from redolab.counters.series import HOUR
 from redolab.errors import InvalidInput
-from redolab.predict.asking import model_for
-from redolab.predict.question import Question
 from redolab.units import GIB
-from redolab.watch.monitoring.demand import demand_of_monitored, log_size_of, with_dirty_pages
+from redolab.watch.monitoring.demand import demand_of_monitored, log_size_of
 from redolab.watch.monitoring.http_config import PASSWORD, TOKEN, USER, read_http_config
 from redolab.watch.monitoring.promql import matcher
 from redolab.watch.monitoring.servers import DAY, MonitoredDay, MonitoredServer, Span
@@ -85,13 +83,6 @@ def test_os_log_written_is_refused_and_else_a_bound() -> None:
 def test_the_mean_since_the_start_is_of_the_server_itself() -> None:
     demand = demand_of_monitored(server([day(GIB)], innodb_os_log_written=7200, uptime=7200), _SPAN)
     assert demand.os_log_written_mean == HOUR
-
-
-def test_more_dirty_pages_than_the_workload_leaves_are_said() -> None:
-    demand = demand_of_monitored(WHOLE, _SPAN)
-    model = model_for(Question(server="mysql-9.7.4", storage="local", pool=8 * GIB))
-    assert with_dirty_pages(demand, model, 1) == demand
-    assert "pages were dirty" in with_dirty_pages(demand, model, 100_000_000).warnings[-1]
 
 
 def test_days_cover_the_time_and_no_more() -> None:
