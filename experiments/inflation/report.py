@@ -6,14 +6,15 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+
+from matplotlib.figure import Figure
 
 from redolab.counters.counted import CounterGrowth, predicted, what_is_counted
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import median_of_known
 from redolab.report.labels import server_label
 from redolab.report.numbers import noun, number, percent, span
-from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt
 from redolab.report.quantities import quantities_of
 from redolab.report.table import Column
 from redolab.runs.default_report import Configuration, configurations, configurations_table
@@ -148,7 +149,7 @@ def answer(servers: Sequence[CountedServer]) -> str:
     return f"Innodb_os_log_written counts {ratios} bytes for each byte of LSN ({clients}, rows of {first.row_bytes} bytes)."
 
 
-def plot_ratio(folder: Path, servers: Sequence[CountedServer]) -> None:
+def plot_ratio(servers: Sequence[CountedServer]) -> Figure:
     """Plot os_log_written for each byte of LSN against r, a panel for servers that write and count alike."""
     panels: dict[tuple[LogWriter, Counted | None], list[CountedServer]] = {}
     for each in servers:
@@ -184,10 +185,10 @@ def plot_ratio(folder: Path, servers: Sequence[CountedServer]) -> None:
     )
     for panel, own in zip(axes.flat, panels.values(), strict=True):
         panel.set_title(", ".join(each.label for each in own), fontsize="small", loc="left", color=MODEL)
-    save(figure, folder / "ratio")
+    return figure
 
 
-def plot_layers(folder: Path, servers: Sequence[CountedServer]) -> None:
+def plot_layers(servers: Sequence[CountedServer]) -> Figure:
     """Plot os_log_written and the bytes sent to the device, in the first configuration of each server."""
     first = [each.cells[0] for each in servers]
     figure, axes = plt.subplots(figsize=(WIDTH, 1.9 + 0.52 * len(servers)), layout="constrained")
@@ -214,4 +215,4 @@ def plot_layers(folder: Path, servers: Sequence[CountedServer]) -> None:
     factors = first[0].configuration.factors
     shared = ", ".join(f"{name} {value}" for name, value in factors.items() if name != "server")
     head(figure, answer(servers).partition(" (")[0], shared)
-    save(figure, folder / "layers")
+    return figure

@@ -8,16 +8,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import RelativeChange
 from redolab.report.labels import server_label
 from redolab.report.numbers import NONE, number, percent, span
-from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt
 from redolab.report.quantities import quantities_of
 from redolab.report.table import Column, ReportTable
 from redolab.results.turns import Resize, ResizedLoad, Turn
@@ -136,7 +136,7 @@ def changes_table(changes: Sequence[Configuration]) -> ReportTable:
     return configurations_table("Changing the log's size under load", changes, quantities_of(Resize), notes)
 
 
-def plot_changes(folder: Path, found: Sequence[LoadResult]) -> None:
+def plot_changes(found: Sequence[LoadResult]) -> Figure:
     """Draw throughput around each change: a row of panels a load, to the larger log on the left, back on the right."""
     size = (WIDTH, 1.4 + 1.9 * len(found))
     figure, panels = plt.subplots(
@@ -158,7 +158,7 @@ def plot_changes(folder: Path, found: Sequence[LoadResult]) -> None:
         name = f"{each.label}, {each.group.workload} on {each.group.storage}"
         for panel, change in zip(row, (f"{small} to {large}", f"{large} to {small}"), strict=True):
             panel.set_title(f"{name}: {change}", fontsize="small", loc="left", color=MODEL)
-    save(figure, folder / "changes")
+    return figure
 
 
 def _panel(panel: Axes, changes: Sequence[Resize]) -> None:

@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redolab.errors import LabError
@@ -21,6 +20,8 @@ from redolab.runs.store import Run
 from redolab.runs.trial_results import Result, rows_of
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from redolab.runs.experiment import Experiment
 
 _NOTE = "Medians, in brackets their 95 % interval; of fewer than six trials the least and the greatest."
@@ -144,9 +145,9 @@ def configurations_table(
     return next((table for table in tables if table.width <= SCREEN), with_intervals(1))
 
 
-def plot_quantity(folder: Path, measured: Sequence[Configuration], name: str, quantity: Quantity) -> None:
-    """Draw the trials of each configuration as points, with median and interval: `NAME.svg`, `.png`."""
-    from redolab.report.plots import MEASURED, WIDTH, head, plt, save
+def plot_quantity(measured: Sequence[Configuration], name: str, quantity: Quantity) -> Figure:
+    """Draw the trials of each configuration as points, with median and interval."""
+    from redolab.report.plots import MEASURED, WIDTH, head, plt
 
     varied = [heading for heading in measured[0].factors if len({each.factors.get(heading) for each in measured}) > 1]
     figure, axes = plt.subplots(figsize=(WIDTH, 1.4 + 0.32 * len(measured)), layout="constrained")
@@ -167,7 +168,7 @@ def plot_quantity(folder: Path, measured: Sequence[Configuration], name: str, qu
     axes.grid(visible=True, axis="x", color="#DDDDDD", linewidth=0.5)
     shared = [f"{heading} {measured[0].factors[heading]}" for heading in measured[0].factors if heading not in varied]
     head(figure, answer(measured, name, quantity).removesuffix("."), ", ".join(shared))
-    save(figure, folder / name)
+    return figure
 
 
 def _factor(row: Configuration, name: str) -> str:

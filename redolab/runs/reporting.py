@@ -64,7 +64,7 @@ def write_report(experiment: type[Declaration], run: Run) -> WrittenReport:
     failed = []
     for plot in report.plots:
         try:
-            plot.draw(plots)
+            plot.save(plots)
         except Exception as error:
             failed.append(f"the plot '{plot.name}' could not be drawn ({type(error).__name__}: {error})")
     pictures = sorted(plots.glob("*.png"), key=lambda path: path.stat().st_mtime_ns)
