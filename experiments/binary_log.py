@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from redolab.crash.records.crash import CrashImage
 from redolab.crash.records.kill_rule import KillRule
 from redolab.errorlog import BINARY_LOG_PART, Phase
 from redolab.errors import InvalidInput
+from redolab.grouping import by_key
 from redolab.report.contents import Report
 from redolab.report.numbers import NONE, median_with_range
 from redolab.report.table import Column, ReportTable
@@ -100,10 +100,10 @@ class BinaryLog(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
         from redolab.results.marks import disks_of
 
         crashes = {crash.name: crash for crash in crashes_of(run)}
-        alike: dict[tuple[str, str, str], list[Recovery]] = defaultdict(list)
-        for each in recoveries_of(run):
-            end = str(crashes[each.trial.image].spec.binary_log_end)
-            alike[each.trial.server, end, each.trial.storage].append(each)
+        alike = by_key(
+            recoveries_of(run),
+            lambda each: (each.trial.server, str(crashes[each.trial.image].spec.binary_log_end), each.trial.storage),
+        )
         rows = [_Row(crashes[found[0].trial.image], found) for _, found in sorted(alike.items())]
         if not rows:
             return Report(answer="No recovery was measured.", tables=[])

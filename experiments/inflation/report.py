@@ -10,6 +10,7 @@ from functools import partial
 from matplotlib.figure import Figure
 
 from redolab.counters.counted import CounterGrowth, predicted, what_is_counted
+from redolab.grouping import by_key
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import median_of_known
 from redolab.report.labels import server_label
@@ -84,9 +85,7 @@ class CountedServer:
 
 def counted_servers(run: Run) -> list[CountedServer]:
     """Return the evidence of a run on each server, in the order of its plan. Raises `LabError` if it cannot be read."""
-    by_server: dict[str, list[Configuration]] = {}
-    for each in configurations(Inflation, run):
-        by_server.setdefault(each.results[0].group.server, []).append(each)
+    by_server = by_key(configurations(Inflation, run), lambda each: each.results[0].group.server)
     return [_counted_server(name, each) for name, each in by_server.items()]
 
 
@@ -151,9 +150,7 @@ def answer(servers: Sequence[CountedServer]) -> str:
 
 def plot_ratio(servers: Sequence[CountedServer]) -> Figure:
     """Plot os_log_written for each byte of LSN against r, a panel for servers that write and count alike."""
-    panels: dict[tuple[LogWriter, Counted | None], list[CountedServer]] = {}
-    for each in servers:
-        panels.setdefault((each.writer, each.counted), []).append(each)
+    panels = by_key(servers, lambda each: (each.writer, each.counted))
     figure, axes = plt.subplots(
         len(panels), 1, figsize=(WIDTH, 1.2 + 2.2 * len(panels)), sharex=True, layout="constrained", squeeze=False
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +12,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from redolab.grouping import by_key
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import RelativeChange
 from redolab.report.labels import server_label
@@ -75,9 +75,7 @@ class LoadResult:
 
 def report(run: Run) -> Report:
     """Return the answer, the tables and the plot of a run. Raises `LabError`."""
-    by_load: dict[Load, list[Result[Load, Block, Any]]] = defaultdict(list)
-    for each in Resizing.results(run):
-        by_load[each.group].append(each)
+    by_load = by_key(Resizing.results(run), lambda each: each.group)
     found = [LoadResult(results) for results in by_load.values()]
     if not found:
         return Report(answer="Nothing was measured.", tables=[])

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from redolab.grouping import by_key
 from redolab.report.contents import Plot
 from redolab.report.intervals import RelativeChange, relative_changes
 from redolab.report.numbers import signed
@@ -79,10 +80,10 @@ def _draw_changes(compared: Sequence[Configuration], baseline: Mapping[str, str]
     treatments = list(dict.fromkeys(_treatment(each, baseline) for each in compared))
     servers = dict.fromkeys(each.factors["server"] for each in compared)
     varied = {name for each in compared for name in each.factors if len({of.factors.get(name) for of in compared}) > 1}
-    panels: dict[str, list[Configuration]] = {}
-    for each in compared:
-        rest = [f"{name} {value}" for name, value in each.factors.items() if name in varied - {"server", *baseline}]
-        panels.setdefault(", ".join(rest), []).append(each)
+    others = varied - {"server", *baseline}
+    panels = by_key(
+        compared, lambda each: ", ".join(f"{name} {value}" for name, value in each.factors.items() if name in others)
+    )
     height = 1.4 + len(panels) * (0.5 + 0.3 * len(treatments))
     figure, axes = plt.subplots(
         len(panels), 1, figsize=(WIDTH, height), sharex=True, squeeze=False, layout="constrained"

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from redolab.errors import LabError
+from redolab.grouping import by_key
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import RelativeChange
 from redolab.report.labels import server_label
@@ -61,10 +62,7 @@ class Configuration:
 def configurations(experiment: type[Experiment[Any, Any, Any, Any, Any]], *runs: Run) -> list[Configuration]:
     """Return the configurations of runs in the order in which they were requested. Raises `LabError`."""
     results = experiment.results(*runs)
-    by_cell: dict[tuple[str, str, Any, Any], list[Result[Any, Any, Any]]] = {}
-    for each in results:
-        version = getattr(each.trial, "version", "")
-        by_cell.setdefault((each.machine, version, each.group, each.step), []).append(each)
+    by_cell = by_key(results, lambda each: (each.machine, getattr(each.trial, "version", ""), each.group, each.step))
     requested = [cell for run in runs for cell in _requested(experiment, run)]
     ranks = {cell: rank for rank, cell in enumerate(dict.fromkeys(requested))}
     several = len({each.machine for each in results}) > 1
