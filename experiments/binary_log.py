@@ -107,12 +107,12 @@ class BinaryLog(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
         rows = [_Row(crashes[found[0].trial.image], found) for _, found in sorted(alike.items())]
         if not rows:
             return Report(answer="No recovery was measured.", tables=[])
-        disks, of_disks = disks_of(run)
+        disks, disk_rows = disks_of(run)
         return Report(
             answer=_answer(rows),
             tables=[_table(rows)],
             details=disks,
-            rows={"table": [row for _, row in cls.rows(run)], **of_disks},
+            rows=disk_rows,
         )
 
 

@@ -20,7 +20,6 @@ from redolab.report.quantities import quantities_of
 from redolab.report.table import Column
 from redolab.runs.default_report import Configuration, configurations, configurations_table
 from redolab.runs.store import Run
-from redolab.runs.trial_results import rows_of
 from redolab.servers.log_writer import Counted, Lengths, LogWriter, bytes_per_lsn_byte
 
 from .experiment import Inflation, InflationTrial, Inserts
@@ -130,7 +129,6 @@ def report(run: Run) -> Report:
     return Report(
         answer=answer(servers),
         tables=[table],
-        rows={"table": rows_of(Inflation.results(run))},
         plots=[
             Plot("ratio", partial(plot_ratio, servers=servers)),
             Plot("layers", partial(plot_layers, servers=servers)),

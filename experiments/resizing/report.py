@@ -85,7 +85,6 @@ def report(run: Run) -> Report:
         answer=answer(found),
         tables=[turns_table(found, seconds, _BRIEFLY), *([changes_table(changes)] if changes else [])],
         details=[turns_table(found, seconds, list(quantities_of(Turn)))],
-        rows={"table": [row for _, row in Resizing.rows(run)]},
         plots=[Plot("changes", partial(plot_changes, found=found))] if changes else [],
     )
 

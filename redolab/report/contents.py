@@ -40,7 +40,7 @@ class Report:
     details: Sequence[ReportTable] = ()
     """Tables with explanations, shown on request."""
     rows: Mapping[str, Sequence[Mapping[str, object]]] = field(default_factory=dict)
-    """Name → rows behind a table, for programs."""
+    """Name → rows behind a table, for programs. Without a `table`, the run's trials are the rows behind the tables."""
     plots: Sequence[Plot] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
     """Name → content of further files in the run's folder."""

@@ -18,7 +18,7 @@ from redolab.report.quantities import Quantity, quantities_of
 from redolab.report.table import SCREEN, Column, ReportTable
 from redolab.runs.factors import read_factors
 from redolab.runs.store import Run
-from redolab.runs.trial_results import Result, rows_of
+from redolab.runs.trial_results import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -93,7 +93,6 @@ def default_report(experiment: type[Experiment[Any, Any, Any, Any, Any]], run: R
     return Report(
         answer=answer(measured, name, first),
         tables=[configurations_table(experiment.step_noun.several.capitalize(), measured, quantities)],
-        rows={"table": rows_of(experiment.results(run))},
         plots=[Plot(name, partial(plot_quantity, measured=measured, name=name, quantity=first))] if measured else [],
     )
 

@@ -54,6 +54,8 @@ def write_report(experiment: type[Declaration], run: Run) -> WrittenReport:
         tables.append(machines)
     write_tables(run.folder, TABLE, report.answer, tables)
     write_tables(run.folder, ALL_TABLES, report.answer, [*tables, *report.details])
+    if report.tables and TABLE not in report.rows:
+        write_rows(run.folder, TABLE, [row for _, row in experiment.rows(run)])
     for name, rows in report.rows.items():
         write_rows(run.folder, name, rows)
     for name, content in report.files.items():
