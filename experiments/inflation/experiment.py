@@ -192,7 +192,6 @@ class Inflation(Experiment[Server, Inserts, Conditions, CountedServer, Inflation
         home, log = self.lab.home, self.conditions.log_size
         return Needs(
             memory=BUFFER_POOL,
-            memory_for=f"a buffer pool of {format_size(BUFFER_POOL)}",
             disk={home: sizes.log_disk(log) + _DATA + written},
             disk_for={home: f"a server with a redo log of {format_size(log)}"},
             remedy="choose a smaller LOGSIZE",

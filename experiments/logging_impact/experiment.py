@@ -217,7 +217,6 @@ class LoggingImpact(Experiment[Server, Logging, Conditions, LoadedServer, Loggin
         logged = round(_LOGGED_A_SECOND * (conditions.seconds + conditions.settling))
         return Needs(
             memory=pool,
-            memory_for=f"a buffer pool of {format_size(pool)}",
             disk={home: 3 * conditions.tables + conditions.log_size + logged + GIB},
             disk_for={home: f"{conditions.warehouses} warehouses, a copy of them, and what is logged"},
             remedy="choose a smaller POOL or fewer WAREHOUSES",

@@ -173,10 +173,8 @@ class Resizing(StorageExperiment[Load, Block, Conditions, "WatchedLoad", Resizin
 
         disk = disk_needs(self.lab, self.conditions.storages, self._instance_size)
         disk[self.lab.home] = disk.get(self.lab.home, 0) + self._tables_size
-        pool = self.plan.groups[0].pool_bytes
         return Needs(
-            memory=pool,
-            memory_for=f"a buffer pool of {format_size(pool)}",
+            memory=self.plan.groups[0].pool_bytes,
             disk=disk,
             disk_for=dict.fromkeys(disk, "the tables, a copy of them, and what clients add"),
             remedy="choose a smaller DATASET, WAREHOUSES or POOL, or fewer blocks (REPEAT)",

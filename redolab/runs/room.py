@@ -23,7 +23,7 @@ def check_room(needs: Needs) -> None:
     others = bool(neighbours())
     memory = free_memory() if others else total_memory()
     if needs.memory and needs.memory + LEFT_FOR_THE_SYSTEM > memory:
-        what = needs.memory_for or f"a run that takes {format_size(needs.memory)}"
+        what = needs.memory_for or f"a buffer pool of {format_size(needs.memory)}"
         has = "that other servers leave" if others else "of memory"
         raise InvalidInput(f"{what} does not fit into this machine's {format_size(memory)} {has}", needs.remedy)
     reserve = LEFT_FOR_OTHERS if others else 0

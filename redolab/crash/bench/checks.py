@@ -55,4 +55,4 @@ def check_memory(wanted: Iterable[WantedCrash], pools: Iterable[int]) -> None:
     """Refuse buffer pools that do not fit into memory, before a server is fetched. Raises `LabError`."""
     filling = [each.buffer_pool(each.log_size) for each in wanted]
     largest = max([*filling, *pools])
-    check_room(Needs(memory=largest, memory_for=f"a buffer pool of {format_size(largest)}", remedy=SMALLER))
+    check_room(Needs(memory=largest, remedy=SMALLER))
