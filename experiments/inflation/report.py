@@ -61,7 +61,7 @@ class MeasuredCell:
 
 
 @dataclass(frozen=True, slots=True)
-class CountedServer:
+class CounterEvidence:
     """Evidence of one server's trials on its counter; the first configuration has the first value of every factor."""
 
     label: str
@@ -82,17 +82,17 @@ class CountedServer:
         return [f"{layer}: {why}" for layer, why in reasons.items()]
 
 
-def counted_servers(run: Run) -> list[CountedServer]:
+def counter_evidence(run: Run) -> list[CounterEvidence]:
     """Return the evidence of a run on each server, in the order of its plan. Raises `LabError` if it cannot be read."""
     by_server = by_key(configurations(Inflation, run), lambda each: each.results[0].group.server)
-    return [_counted_server(name, each) for name, each in by_server.items()]
+    return [_evidence_of(name, each) for name, each in by_server.items()]
 
 
-def _counted_server(name: str, found: Sequence[Configuration]) -> CountedServer:
+def _evidence_of(name: str, found: Sequence[Configuration]) -> CounterEvidence:
     first: InflationTrial = found[0].results[0].trial
     counted = what_is_counted(first.log_writer, [growth for each in found for growth in _growths(each)])
     label = server_label(name, first.version)
-    return CountedServer(label, first.log_writer, counted, [_measured_cell(each, counted) for each in found])
+    return CounterEvidence(label, first.log_writer, counted, [_measured_cell(each, counted) for each in found])
 
 
 def _growths(configuration: Configuration) -> list[CounterGrowth]:
@@ -111,7 +111,7 @@ def _measured_cell(configuration: Configuration, counted: Counted | None) -> Mea
 
 def report(run: Run) -> Report:
     """Return answer, table and plots of a run."""
-    servers = counted_servers(run)
+    servers = counter_evidence(run)
     cells = {id(each.configuration): each for server in servers for each in server.cells}
     model = [
         Column[Configuration]("model", lambda row: number(cells[id(row)].model), right=True),
@@ -136,7 +136,7 @@ def report(run: Run) -> Report:
     )
 
 
-def answer(servers: Sequence[CountedServer]) -> str:
+def answer(servers: Sequence[CounterEvidence]) -> str:
     """Return the ratio of os_log_written to the LSN in the first configuration of each server, as a sentence."""
     if not servers:
         return "Nothing was measured."
@@ -146,7 +146,7 @@ def answer(servers: Sequence[CountedServer]) -> str:
     return f"Innodb_os_log_written counts {ratios} bytes for each byte of LSN ({clients}, rows of {first.row_bytes} bytes)."
 
 
-def plot_ratio(servers: Sequence[CountedServer]) -> Figure:
+def plot_ratio(servers: Sequence[CounterEvidence]) -> Figure:
     """Plot os_log_written for each byte of LSN against r, a panel for servers that write and count alike."""
     panels = by_key(servers, lambda each: (each.writer, each.counted))
     figure, axes = plt.subplots(
@@ -183,7 +183,7 @@ def plot_ratio(servers: Sequence[CountedServer]) -> Figure:
     return figure
 
 
-def plot_layers(servers: Sequence[CountedServer]) -> Figure:
+def plot_layers(servers: Sequence[CounterEvidence]) -> Figure:
     """Plot os_log_written and the bytes sent to the device, in the first configuration of each server."""
     first = [each.cells[0] for each in servers]
     figure, axes = plt.subplots(figsize=(WIDTH, 1.9 + 0.52 * len(servers)), layout="constrained")
