@@ -29,6 +29,7 @@ from redolab.runs.store import Run
 from redolab.servers.catalogue import server_catalogue, server_names
 from redolab.servers.dialects import Purpose
 from redolab.servers.extra_settings import settings_from
+from redolab.servers.sizes import check_pool
 from redolab.units import MIB, format_size, parse_duration, parse_size
 
 if TYPE_CHECKING:
@@ -60,8 +61,6 @@ class Factors(CrashFactors):
 
     @override
     def check(self) -> None:
-        from redolab.crash.bench.checks import check_pool
-
         check_log_sizes(self.server, (self.log_size,))
         check_pool(self.pool)
         cannot = [name for name in self.server if not server_catalogue().get(name).dialect().compresses_binary_log]
