@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from redolab.crash.records.crash import CrashImage
 from redolab.crash.records.kill_rule import KillRule
 from redolab.errorlog import BINARY_LOG_PART, Phase
 from redolab.errors import InvalidInput
+from redolab.grouping import by_key
 from redolab.report.contents import Report
 from redolab.report.numbers import NONE, median_with_range
 from redolab.report.table import Column, ReportTable
@@ -29,6 +29,7 @@ from redolab.runs.store import Run
 from redolab.servers.catalogue import server_catalogue, server_names
 from redolab.servers.dialects import Purpose
 from redolab.servers.extra_settings import settings_from
+from redolab.servers.sizes import check_pool
 from redolab.units import MIB, format_size, parse_duration, parse_size
 
 if TYPE_CHECKING:
@@ -60,8 +61,6 @@ class Factors(CrashFactors):
 
     @override
     def check(self) -> None:
-        from redolab.crash.bench.checks import check_pool
-
         check_log_sizes(self.server, (self.log_size,))
         check_pool(self.pool)
         cannot = [name for name in self.server if not server_catalogue().get(name).dialect().compresses_binary_log]
@@ -100,19 +99,19 @@ class BinaryLog(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
         from redolab.results.marks import disks_of
 
         crashes = {crash.name: crash for crash in crashes_of(run)}
-        alike: dict[tuple[str, str, str], list[Recovery]] = defaultdict(list)
-        for each in recoveries_of(run):
-            end = str(crashes[each.trial.image].spec.binary_log_end)
-            alike[each.trial.server, end, each.trial.storage].append(each)
+        alike = by_key(
+            recoveries_of(run),
+            lambda each: (each.trial.server, str(crashes[each.trial.image].spec.binary_log_end), each.trial.storage),
+        )
         rows = [_Row(crashes[found[0].trial.image], found) for _, found in sorted(alike.items())]
         if not rows:
             return Report(answer="No recovery was measured.", tables=[])
-        disks, of_disks = disks_of(run)
+        disks, disk_rows = disks_of(run)
         return Report(
             answer=_answer(rows),
             tables=[_table(rows)],
             details=disks,
-            rows={"table": [row for _, row in cls.rows(run)], **of_disks},
+            rows=disk_rows,
         )
 
 

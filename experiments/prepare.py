@@ -120,8 +120,8 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
     @classmethod
     @override
     def refuse(cls, group: Backup, step: Restore, conditions: Conditions) -> None:
-        from redolab.crash.bench.checks import check_pool
         from redolab.servers.packaged import has_packages
+        from redolab.servers.sizes import check_pool
 
         check_pool(step.memory)
         if not has_packages(group.server):

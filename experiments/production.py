@@ -30,7 +30,7 @@ from redolab.runs.plan import draw_in_blocks
 from redolab.runs.store import Run
 from redolab.servers.catalogue import server_names
 from redolab.servers.dialects import Purpose
-from redolab.servers.sizes import fill_pool
+from redolab.servers.sizes import check_pool, fill_pool
 from redolab.units import parse_size
 
 if TYPE_CHECKING:
@@ -72,8 +72,6 @@ class Factors(CrashFactors):
 
     @override
     def check(self) -> None:
-        from redolab.crash.bench.checks import check_pool
-
         check_log_sizes(self.server, self.log_size)
         if self.pool is not None:
             check_pool(self.pool)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import polars as pl
+from matplotlib.figure import Figure
 
 from redolab.crash.records.recovery import DISTURBED_SHARE
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import RelativeChange
 from redolab.report.numbers import NONE, noun, number, signed
-from redolab.report.plots import COLOURS, MODEL, WIDTH, head, plt, save
+from redolab.report.plots import COLOURS, MODEL, WIDTH, head, plt
 from redolab.report.table import Column, ReportTable
 from redolab.results.anatomy import BASELINE, cases_of, effects
 from redolab.results.marks import Off, StorageUse, disks_of, marks_of, storage_remarks
@@ -134,15 +134,15 @@ def _change(row: Row) -> str:
     return ratio.with_interval() + " ?" * (ratio.excludes_zero and not row["stands"])
 
 
-def plot_levels(folder: Path, rows: Sequence[Row], title: str) -> None:
-    """Draw how much longer each level takes than its server's baseline, with 95 % intervals: `effects.svg`, `.png`.
+def plot_levels(rows: Sequence[Row], title: str) -> Figure | None:
+    """Draw how much longer each level takes than its server's baseline, with 95 % intervals; None if there is no level.
 
     Levels that are significant on no server are left out, unless all are.
     """
     frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(name=pl.format("{}: {}", "factor", "level"))
     base, changed = frame.filter(factor=BASELINE), frame.filter(pl.col("factor") != BASELINE)
     if changed.is_empty():
-        return
+        return None
     notable = changed.filter(pl.col("stands") | (pl.col("n") == 0))
     shown = (changed if notable.is_empty() else notable)["name"].unique(maintain_order=True).to_list()
     figure, axes = plt.subplots(figsize=(WIDTH, 2.2 + 0.36 * len(shown)), layout="constrained")
@@ -165,4 +165,4 @@ def plot_levels(folder: Path, rows: Sequence[Row], title: str) -> None:
     )
     head(figure, title.removesuffix("."), "")
     figure.legend(loc="outside lower center", ncols=2, fontsize="small", frameon=False)
-    save(figure, folder / "effects")
+    return figure

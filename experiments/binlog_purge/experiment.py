@@ -257,6 +257,8 @@ class BinlogPurge(StorageExperiment[Server, Purge, Conditions, "ServerOnDisk", P
     @classmethod
     @override
     def refuse(cls, group: Server, step: Purge, conditions: Conditions) -> None:
+        from redolab.crash.bench.checks import check_lasts
+
         if not _SMALLEST_FILE <= step.file_size_bytes <= _LARGEST_FILE:
             raise InvalidInput(
                 f"a binary log file of {format_size(step.file_size_bytes)} cannot be had",
@@ -267,10 +269,7 @@ class BinlogPurge(StorageExperiment[Server, Purge, Conditions, "ServerOnDisk", P
                 f"a file of {format_size(step.file_size_bytes)} is more than the {format_size(conditions.purged)} that are removed",
                 "choose a smaller FILESIZE or a larger PURGED",
             )
-        if conditions.seconds < _SHORTEST_LOAD:
-            raise InvalidInput(
-                f"{conditions.seconds:g} s of writing are too short", f"choose {_SHORTEST_LOAD:g}s or more"
-            )
+        check_lasts("a load", conditions.seconds, _SHORTEST_LOAD)
         check_own_disk(group.storage, group.file_system)
 
     @override

@@ -12,7 +12,6 @@ from redolab.report.table import Column, ReportTable
 from redolab.runs.default_report import Configuration, configurations, configurations_table
 from redolab.runs.paired_plot import paired_plots
 from redolab.runs.store import Run
-from redolab.runs.trial_results import rows_of
 
 from .experiment import BinlogPurge, PurgeTrial
 
@@ -28,7 +27,6 @@ def report(run: Run) -> Report:
     return Report(
         answer=longest,
         tables=[purges_table(found)],
-        rows={"table": rows_of(BinlogPurge.results(run))},
         plots=paired_plots("waits", found, waits, "file size", ("server",), longest),
     )
 

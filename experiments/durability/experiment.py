@@ -189,8 +189,8 @@ class Durability(Experiment[Recording, Batch, Conditions, "RecoveredStates", Dur
     @override
     def cells(cls, factors: Any) -> Mapping[Recording, Sequence[Batch]]:
         """Return every combination of the two settings, and the variations of the first combination."""
-        from redolab.crash.bench.checks import check_pool
         from redolab.crash.bench.factors import check_log_sizes
+        from redolab.servers.sizes import check_pool
 
         conditions = cls.conditions_from(factors)
         check_log_sizes(factors.server, [conditions.log_size])

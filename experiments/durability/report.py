@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import msgspec
 import polars as pl
+from matplotlib.figure import Figure
 
 from redolab.powercut.ledger import LedgerVerdict
 from redolab.powercut.state_rows import CELL, by_cell, lost_writes, power_cuts, read_by_replicas, sigkills
 from redolab.report.contents import Plot, Report
 from redolab.report.numbers import number
-from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt
 from redolab.report.table import PAGE
 from redolab.results.page import report_table
 from redolab.runs.store import Run
@@ -123,8 +123,8 @@ def _pace(states: pl.DataFrame, seconds: float) -> str:
     return f"{distinct:,} distinct states were recovered, {number(3600 * distinct / max(1e-9, seconds), 0)} an hour."
 
 
-def plot_lost(folder: Path, cuts: pl.DataFrame) -> None:
-    """Draw the age of the oldest lost commit of each state, a row for each configuration: `lost.svg`, `.png`."""
+def plot_lost(cuts: pl.DataFrame) -> Figure:
+    """Draw the age of the oldest lost commit of each state, a row for each configuration."""
     back = pl.col("seconds_back").drop_nulls()
     # A variation has a row only if it lost commits. A replica that reads along changes nothing about losses.
     shown = (
@@ -148,7 +148,7 @@ def plot_lost(folder: Path, cuts: pl.DataFrame) -> None:
     axes.set_xlim(left=0)
     axes.set_xlabel("seconds taken back, a mark each state that lost some; dashed: a second")
     head(figure, answer(cuts).removesuffix("."), "")
-    save(figure, folder / "lost")
+    return figure
 
 
 def state_rows(result: Result[Recording, Batch, DurabilityTrial]) -> list[dict[str, object]]:

@@ -11,7 +11,7 @@ import msgspec
 from typing_extensions import override
 
 from redolab.counters.counted import CounterGrowth, LogLayers
-from redolab.crash.bench.factors import several_servers
+from redolab.crash.bench.factors import check_log_sizes, several_servers
 from redolab.errors import InvalidInput, LabError
 from redolab.report.quantities import quantity
 from redolab.runs.bench import GroupContext, StepContext
@@ -23,7 +23,6 @@ from redolab.runs.plan import PlannedGroup, PlannedStep
 from redolab.runs.planned_cells import crossed, one_at_a_time
 from redolab.runs.schema import Trial
 from redolab.servers import sizes
-from redolab.servers.catalogue import server_catalogue
 from redolab.servers.log_writer import Lengths, LogWriter
 from redolab.units import MIB, format_size, parse_size
 
@@ -165,11 +164,12 @@ class Inflation(Experiment[Server, Inserts, Conditions, CountedServer, Inflation
     @classmethod
     @override
     def refuse(cls, group: Server, step: Inserts, conditions: Conditions) -> None:
-        size = format_size(conditions.log_size)
-        if conditions.log_size < SMALLEST_LOG:
-            raise InvalidInput(f"a redo log of {size} is too small", f"give it {format_size(SMALLEST_LOG)} or more")
-        if conditions.log_size > server_catalogue().get(group.server).dialect().largest_log:
-            raise InvalidInput(f"a redo log of {size} is too large for {group.server}", "choose a smaller one")
+        size = conditions.log_size
+        if size < SMALLEST_LOG:
+            raise InvalidInput(
+                f"a redo log of {format_size(size)} is too small", f"give it {format_size(SMALLEST_LOG)} or more"
+            )
+        check_log_sizes([group.server], [size])
 
     @classmethod
     @override
@@ -192,7 +192,6 @@ class Inflation(Experiment[Server, Inserts, Conditions, CountedServer, Inflation
         home, log = self.lab.home, self.conditions.log_size
         return Needs(
             memory=BUFFER_POOL,
-            memory_for=f"a buffer pool of {format_size(BUFFER_POOL)}",
             disk={home: sizes.log_disk(log) + _DATA + written},
             disk_for={home: f"a server with a redo log of {format_size(log)}"},
             remedy="choose a smaller LOGSIZE",

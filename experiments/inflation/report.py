@@ -6,19 +6,20 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+
+from matplotlib.figure import Figure
 
 from redolab.counters.counted import CounterGrowth, predicted, what_is_counted
+from redolab.grouping import by_key
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import median_of_known
 from redolab.report.labels import server_label
 from redolab.report.numbers import noun, number, percent, span
-from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt
 from redolab.report.quantities import quantities_of
 from redolab.report.table import Column
 from redolab.runs.default_report import Configuration, configurations, configurations_table
 from redolab.runs.store import Run
-from redolab.runs.trial_results import rows_of
 from redolab.servers.log_writer import Counted, Lengths, LogWriter, bytes_per_lsn_byte
 
 from .experiment import Inflation, InflationTrial, Inserts
@@ -60,7 +61,7 @@ class MeasuredCell:
 
 
 @dataclass(frozen=True, slots=True)
-class CountedServer:
+class CounterEvidence:
     """Evidence of one server's trials on its counter; the first configuration has the first value of every factor."""
 
     label: str
@@ -81,19 +82,17 @@ class CountedServer:
         return [f"{layer}: {why}" for layer, why in reasons.items()]
 
 
-def counted_servers(run: Run) -> list[CountedServer]:
+def counter_evidence(run: Run) -> list[CounterEvidence]:
     """Return the evidence of a run on each server, in the order of its plan. Raises `LabError` if it cannot be read."""
-    by_server: dict[str, list[Configuration]] = {}
-    for each in configurations(Inflation, run):
-        by_server.setdefault(each.results[0].group.server, []).append(each)
-    return [_counted_server(name, each) for name, each in by_server.items()]
+    by_server = by_key(configurations(Inflation, run), lambda each: each.results[0].group.server)
+    return [_evidence_of(name, each) for name, each in by_server.items()]
 
 
-def _counted_server(name: str, found: Sequence[Configuration]) -> CountedServer:
+def _evidence_of(name: str, found: Sequence[Configuration]) -> CounterEvidence:
     first: InflationTrial = found[0].results[0].trial
     counted = what_is_counted(first.log_writer, [growth for each in found for growth in _growths(each)])
     label = server_label(name, first.version)
-    return CountedServer(label, first.log_writer, counted, [_measured_cell(each, counted) for each in found])
+    return CounterEvidence(label, first.log_writer, counted, [_measured_cell(each, counted) for each in found])
 
 
 def _growths(configuration: Configuration) -> list[CounterGrowth]:
@@ -112,7 +111,7 @@ def _measured_cell(configuration: Configuration, counted: Counted | None) -> Mea
 
 def report(run: Run) -> Report:
     """Return answer, table and plots of a run."""
-    servers = counted_servers(run)
+    servers = counter_evidence(run)
     cells = {id(each.configuration): each for server in servers for each in server.cells}
     model = [
         Column[Configuration]("model", lambda row: number(cells[id(row)].model), right=True),
@@ -130,7 +129,6 @@ def report(run: Run) -> Report:
     return Report(
         answer=answer(servers),
         tables=[table],
-        rows={"table": rows_of(Inflation.results(run))},
         plots=[
             Plot("ratio", partial(plot_ratio, servers=servers)),
             Plot("layers", partial(plot_layers, servers=servers)),
@@ -138,7 +136,7 @@ def report(run: Run) -> Report:
     )
 
 
-def answer(servers: Sequence[CountedServer]) -> str:
+def answer(servers: Sequence[CounterEvidence]) -> str:
     """Return the ratio of os_log_written to the LSN in the first configuration of each server, as a sentence."""
     if not servers:
         return "Nothing was measured."
@@ -148,11 +146,9 @@ def answer(servers: Sequence[CountedServer]) -> str:
     return f"Innodb_os_log_written counts {ratios} bytes for each byte of LSN ({clients}, rows of {first.row_bytes} bytes)."
 
 
-def plot_ratio(folder: Path, servers: Sequence[CountedServer]) -> None:
+def plot_ratio(servers: Sequence[CounterEvidence]) -> Figure:
     """Plot os_log_written for each byte of LSN against r, a panel for servers that write and count alike."""
-    panels: dict[tuple[LogWriter, Counted | None], list[CountedServer]] = {}
-    for each in servers:
-        panels.setdefault((each.writer, each.counted), []).append(each)
+    panels = by_key(servers, lambda each: (each.writer, each.counted))
     figure, axes = plt.subplots(
         len(panels), 1, figsize=(WIDTH, 1.2 + 2.2 * len(panels)), sharex=True, layout="constrained", squeeze=False
     )
@@ -184,10 +180,10 @@ def plot_ratio(folder: Path, servers: Sequence[CountedServer]) -> None:
     )
     for panel, own in zip(axes.flat, panels.values(), strict=True):
         panel.set_title(", ".join(each.label for each in own), fontsize="small", loc="left", color=MODEL)
-    save(figure, folder / "ratio")
+    return figure
 
 
-def plot_layers(folder: Path, servers: Sequence[CountedServer]) -> None:
+def plot_layers(servers: Sequence[CounterEvidence]) -> Figure:
     """Plot os_log_written and the bytes sent to the device, in the first configuration of each server."""
     first = [each.cells[0] for each in servers]
     figure, axes = plt.subplots(figsize=(WIDTH, 1.9 + 0.52 * len(servers)), layout="constrained")
@@ -214,4 +210,4 @@ def plot_layers(folder: Path, servers: Sequence[CountedServer]) -> None:
     factors = first[0].configuration.factors
     shared = ", ".join(f"{name} {value}" for name, value in factors.items() if name != "server")
     head(figure, answer(servers).partition(" (")[0], shared)
-    save(figure, folder / "layers")
+    return figure

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from typing_extensions import override
 
+from redolab.crash.bench.factors import check_log_sizes
 from redolab.disks.profiles import HOME
 from redolab.errors import InvalidInput, WorkloadFailed
 from redolab.machine import files
@@ -26,7 +27,7 @@ from redolab.runs.options import Option
 from redolab.runs.plan import PlannedGroup, PlannedStep
 from redolab.runs.schema import Trial
 from redolab.servers.catalogue import server_catalogue, server_names
-from redolab.units import GIB, MIB, format_duration, format_size, parse_duration, parse_size
+from redolab.units import GIB, MIB, format_duration, parse_duration, parse_size
 
 from .logs import LOGS, NONE, QueryLog, off
 
@@ -183,19 +184,16 @@ class LoggingImpact(Experiment[Server, Logging, Conditions, LoadedServer, Loggin
     @override
     def cells(cls, factors: Any) -> Mapping[Server, Sequence[Logging]]:
         """Return an instance for every set of start settings, with the logs that are measured on it."""
+        from redolab.crash.bench.checks import check_lasts
+
         conditions, asked = cls.conditions_from(factors), list(dict.fromkeys([NONE, *factors.logs]))
-        if conditions.seconds < _SHORTEST:
-            raise InvalidInput(
-                f"a window of {format_duration(conditions.seconds)} says nothing", f"choose {_SHORTEST:g}s or more"
-            )
+        check_lasts("a window", conditions.seconds, _SHORTEST)
+        check_log_sizes(factors.server, [conditions.log_size])
         # Leave room for the rows that TPC-C adds while it runs.
         pools = factors.pool or (conditions.tables * 3 // 2 + 256 * MIB,)
         cells: dict[Server, list[Logging]] = {}
         for server, pool, connections in itertools.product(factors.server, pools, factors.connections):
             dialect = server_catalogue().get(server).dialect()
-            if conditions.log_size > dialect.largest_log:
-                size = format_size(conditions.log_size)
-                raise InvalidInput(f"a redo log of {size} is too large for {server}", "choose a smaller one")
             had = [log for log in asked if LOGS[log].why_not(dialect) is None]
             if had == [NONE] != asked:
                 problem = f"{server} has none of these logs ({', '.join(asked[1:])})"
@@ -217,7 +215,6 @@ class LoggingImpact(Experiment[Server, Logging, Conditions, LoadedServer, Loggin
         logged = round(_LOGGED_A_SECOND * (conditions.seconds + conditions.settling))
         return Needs(
             memory=pool,
-            memory_for=f"a buffer pool of {format_size(pool)}",
             disk={home: 3 * conditions.tables + conditions.log_size + logged + GIB},
             disk_for={home: f"{conditions.warehouses} warehouses, a copy of them, and what is logged"},
             remedy="choose a smaller POOL or fewer WAREHOUSES",

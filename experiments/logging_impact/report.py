@@ -13,7 +13,6 @@ from redolab.report.table import Column
 from redolab.runs.baseline import change_column, changed_in_words, changes_plots, compared_with_baseline
 from redolab.runs.default_report import Configuration, configurations, configurations_table
 from redolab.runs.store import Run
-from redolab.runs.trial_results import rows_of
 from redolab.units import format_duration, format_size
 
 from .experiment import LoggingImpact, LoggingTrial
@@ -54,7 +53,6 @@ def report(run: Run) -> Report:
         answer=answer(found),
         tables=[configurations_table(title, found, brief, notes, more)],
         details=[configurations_table(title, found, quantities, [*notes, _P99], more)],
-        rows={"table": rows_of(LoggingImpact.results(run))},
         plots=changes_plots("costs", found, _BASELINE, "change of NOTPM", answer(found)),
     )
 

@@ -20,7 +20,7 @@ from redolab.runs.factors import factor, factors_of, on_or_off, several, whole_n
 from redolab.runs.plan import draw_plan
 from redolab.servers.catalogue import server_catalogue, server_names
 from redolab.servers.extra_settings import LOADS_POOL, NONE, asked_settings
-from redolab.servers.sizes import default_dataset, default_pool
+from redolab.servers.sizes import check_pool, default_dataset, default_pool
 from redolab.units import MIB, parse_duration, parse_size
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Factors(CrashFactors):
 
     @override
     def check(self) -> None:
-        from redolab.crash.bench.checks import check_load, check_pool, check_warm_up
+        from redolab.crash.bench.checks import check_load, check_warm_up
 
         if refused := [each.variable for each in factors_of(Factors) if each.name in self._decided() & self.given]:
             raise InvalidInput(f"with IMAGE there is nothing to choose of {', '.join(refused)}", "leave that out")

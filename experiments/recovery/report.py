@@ -7,10 +7,10 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import polars as pl
+from matplotlib.figure import Figure
 
 from redolab.crash.records.crash import KILL
 from redolab.crash.records.kill_rule import STOPPED_GROWING
@@ -18,7 +18,7 @@ from redolab.crash.records.recovery import BACK, DISTURBED_SHARE, WINDOW, Outcom
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import median_of_known
 from redolab.report.numbers import NONE, median_with_range, noun, number, span
-from redolab.report.plots import COLOURS, LIMIT, MODEL, WIDTH, head, plt, save
+from redolab.report.plots import COLOURS, LIMIT, MODEL, WIDTH, head, plt
 from redolab.report.table import Column, ReportTable
 from redolab.results.alike import Keyed, keyed_recoveries
 from redolab.results.comparable import comparable
@@ -369,17 +369,17 @@ def _plots(run: Run, rows: Sequence[Row], off: Off) -> list[Plot]:
         own = [row for row in rows if row["machine"] == machine]
         on = f"-on-{machine.replace(' ', '-')}" if len(machines) > 1 else ""
         title = f"On {machine}: {answer(own)}" if on else answer(own)
-        plots.append(Plot(f"phases{on}", partial(plot_phases, rows=own, off=off, title=title, stem=f"phases{on}")))
+        plots.append(Plot(f"phases{on}", partial(plot_phases, rows=own, off=off, title=title)))
         files = [(row, run.files / row["series"]) for row in own if row["series"]]
         if series := [(row, read_moments(path)) for row, path in files if path.exists()]:
-            plots.append(Plot(f"clients{on}", partial(plot_clients, series=series, stem=f"clients{on}")))
+            plots.append(Plot(f"clients{on}", partial(plot_clients, series=series)))
         else:
-            plots.append(Plot(f"redo{on}", partial(plot_redo, rows=own, stem=f"redo{on}")))
+            plots.append(Plot(f"redo{on}", partial(plot_redo, rows=own)))
     return plots
 
 
-def plot_phases(folder: Path, rows: Sequence[Row], off: Off, title: str, stem: str = "phases") -> None:
-    """Draw the phases of each configuration as one bar, with the range of its recoveries: `STEM.svg`, `.png`."""
+def plot_phases(rows: Sequence[Row], off: Off, title: str) -> Figure:
+    """Draw the phases of each configuration as one bar, with the range of its recoveries."""
     names, shared = names_and_shared(rows, off)
     figure, axes = plt.subplots(figsize=(WIDTH, 1.9 + 0.42 * len(rows)), layout="constrained")
     labels: set[str] = set()
@@ -410,7 +410,7 @@ def plot_phases(folder: Path, rows: Sequence[Row], off: Off, title: str, stem: s
     axes.set_xlabel("seconds since the start of the server (line: range of all recoveries)")
     head(figure, title.removesuffix("."), shared)
     figure.legend(loc="outside lower center", ncols=4, fontsize="small", frameon=False)
-    save(figure, folder / stem)
+    return figure
 
 
 def bar_segments(row: Row) -> list[tuple[str, float]]:
@@ -436,11 +436,11 @@ def bar_segments(row: Row) -> list[tuple[str, float]]:
     return [*segments, ("warm", below)] if below > 0 else segments
 
 
-def plot_redo(folder: Path, rows: Sequence[Row], stem: str = "redo") -> None:
-    """Draw recovery time against redo, each storage with its mark: `STEM.svg`, `.png`; nothing where no two configurations differ."""
+def plot_redo(rows: Sequence[Row]) -> Figure | None:
+    """Draw recovery time against redo, each storage with its mark; None if no two configurations differ."""
     known = [row for row in rows if row["n"] and row["redo"] is not None]
     if len({(row["storage"], row["redo"]) for row in known}) < 2:
-        return
+        return None
     unit, unit_name = (GIB, "GiB") if max(row["redo"] for row in known) >= GIB else (MIB, "MiB")
     figure, axes = plt.subplots(figsize=(WIDTH, 5), layout="constrained")
     storages = dict.fromkeys(row["storage"] for row in known)
@@ -455,11 +455,11 @@ def plot_redo(folder: Path, rows: Sequence[Row], stem: str = "redo") -> None:
     axes.set_ylabel("recovery, s (a mark for each)")
     head(figure, "Recovery time by the redo that a recovery read", names_and_shared(rows, {})[1])
     figure.legend(loc="outside lower center", ncols=4, fontsize="small", frameon=False)
-    save(figure, folder / stem)
+    return figure
 
 
-def plot_clients(folder: Path, series: Sequence[tuple[Row, Sequence[WorkloadMoment]]], stem: str = "clients") -> None:
-    """Draw commits a second from the start of the server, as a share of the mean before the crash: `STEM.svg`, `.png`."""
+def plot_clients(series: Sequence[tuple[Row, Sequence[WorkloadMoment]]]) -> Figure:
+    """Draw commits a second from the start of the server, as a share of the mean before the crash."""
     rows = [row for row, _ in series]
     names, shared = names_and_shared(rows, {})
     figure, axes = plt.subplots(figsize=(WIDTH, 4.5), layout="constrained")
@@ -483,7 +483,7 @@ def plot_clients(folder: Path, series: Sequence[tuple[Row, Sequence[WorkloadMome
     back = f"Throughput was back at {100 * BACK:g} % after {span(backs, 1)} s" if backs else "Throughput was not back"
     head(figure, f"{back} in {len(backs)} of {noun(len(rows), 'recovery', 'recoveries')} shown", shared)
     figure.legend(loc="outside lower center", ncols=3, fontsize="small", frameon=False)
-    save(figure, folder / stem)
+    return figure
 
 
 def smoothed(moments: Sequence[WorkloadMoment]) -> list[tuple[float, float]]:

@@ -173,10 +173,8 @@ class Resizing(StorageExperiment[Load, Block, Conditions, "WatchedLoad", Resizin
 
         disk = disk_needs(self.lab, self.conditions.storages, self._instance_size)
         disk[self.lab.home] = disk.get(self.lab.home, 0) + self._tables_size
-        pool = self.plan.groups[0].pool_bytes
         return Needs(
-            memory=pool,
-            memory_for=f"a buffer pool of {format_size(pool)}",
+            memory=self.plan.groups[0].pool_bytes,
             disk=disk,
             disk_for=dict.fromkeys(disk, "the tables, a copy of them, and what clients add"),
             remedy="choose a smaller DATASET, WAREHOUSES or POOL, or fewer blocks (REPEAT)",
@@ -258,7 +256,7 @@ class Resizing(StorageExperiment[Load, Block, Conditions, "WatchedLoad", Resizin
 
 def _check(factors: Any) -> None:
     """Raise `InvalidInput` for factors that cannot be measured."""
-    from redolab.crash.bench.checks import check_load, check_pool
+    from redolab.crash.bench.checks import check_lasts, check_load
     from redolab.crash.bench.factors import check_log_sizes
 
     count, largest = len(factors.log_size), max(factors.log_size)
@@ -275,12 +273,9 @@ def _check(factors: Any) -> None:
                 f"{name} changes the size of its redo log only at a start", "choose MySQL 8.0.30, MariaDB 10.9 or later"
             )
     if factors.pool is not None:
-        check_pool(factors.pool)
+        sizes.check_pool(factors.pool)
     check_load(factors.workload, warehouses=factors.warehouses, dataset=factors.dataset, think_time=False)
-    if factors.seconds < _SHORTEST:
-        raise InvalidInput(
-            f"a turn of {format_duration(factors.seconds)} says nothing", f"choose {_SHORTEST:g}s or more"
-        )
+    check_lasts("a turn", factors.seconds, _SHORTEST)
     for name in factors.storage:
         if isinstance(storage_profile(name), TmpfsStorage):
             raise InvalidInput(f"a load of an hour does not fit into memory ({name})", "choose a disk")

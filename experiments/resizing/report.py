@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
+from redolab.grouping import by_key
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import RelativeChange
 from redolab.report.labels import server_label
 from redolab.report.numbers import NONE, number, percent, span
-from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt
 from redolab.report.quantities import quantities_of
 from redolab.report.table import Column, ReportTable
 from redolab.results.turns import Resize, ResizedLoad, Turn
@@ -75,9 +75,7 @@ class LoadResult:
 
 def report(run: Run) -> Report:
     """Return the answer, the tables and the plot of a run. Raises `LabError`."""
-    by_load: dict[Load, list[Result[Load, Block, Any]]] = defaultdict(list)
-    for each in Resizing.results(run):
-        by_load[each.group].append(each)
+    by_load = by_key(Resizing.results(run), lambda each: each.group)
     found = [LoadResult(results) for results in by_load.values()]
     if not found:
         return Report(answer="Nothing was measured.", tables=[])
@@ -87,7 +85,6 @@ def report(run: Run) -> Report:
         answer=answer(found),
         tables=[turns_table(found, seconds, _BRIEFLY), *([changes_table(changes)] if changes else [])],
         details=[turns_table(found, seconds, list(quantities_of(Turn)))],
-        rows={"table": [row for _, row in Resizing.rows(run)]},
         plots=[Plot("changes", partial(plot_changes, found=found))] if changes else [],
     )
 
@@ -136,7 +133,7 @@ def changes_table(changes: Sequence[Configuration]) -> ReportTable:
     return configurations_table("Changing the log's size under load", changes, quantities_of(Resize), notes)
 
 
-def plot_changes(folder: Path, found: Sequence[LoadResult]) -> None:
+def plot_changes(found: Sequence[LoadResult]) -> Figure:
     """Draw throughput around each change: a row of panels a load, to the larger log on the left, back on the right."""
     size = (WIDTH, 1.4 + 1.9 * len(found))
     figure, panels = plt.subplots(
@@ -158,7 +155,7 @@ def plot_changes(folder: Path, found: Sequence[LoadResult]) -> None:
         name = f"{each.label}, {each.group.workload} on {each.group.storage}"
         for panel, change in zip(row, (f"{small} to {large}", f"{large} to {small}"), strict=True):
             panel.set_title(f"{name}: {change}", fontsize="small", loc="left", color=MODEL)
-    save(figure, folder / "changes")
+    return figure
 
 
 def _panel(panel: Axes, changes: Sequence[Resize]) -> None:

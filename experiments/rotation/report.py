@@ -14,7 +14,6 @@ from redolab.results.marks import Off, StorageUse, disks_of, marks_of, storage_l
 from redolab.runs.default_report import Configuration, configurations, configurations_table
 from redolab.runs.paired_plot import paired_plots
 from redolab.runs.store import Run
-from redolab.runs.trial_results import rows_of
 
 from .experiment import Phase, Rotation, RotationTrial
 from .rotating import AGAIN
@@ -35,7 +34,7 @@ def report(run: Run) -> Report:
         tables=[stalls_table(found, marks_of([run]))] if found else [],
         details=[parts_table(found), *disks] if found else [],
         plots=paired_plots("stalls", found, pair, "server", ("method", "held", "file system"), said.partition(". ")[0]),
-        rows={"table": rows_of(Rotation.results(run)), **disk_rows},
+        rows=disk_rows,
     )
 
 

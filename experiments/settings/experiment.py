@@ -23,7 +23,7 @@ from redolab.runs.store import Run
 from redolab.servers.catalogue import server_names
 from redolab.servers.dialects import Dialect, Purpose
 from redolab.servers.sizes import fill_pool
-from redolab.units import GIB, MIB, format_duration, parse_duration, parse_size
+from redolab.units import GIB, MIB, parse_duration, parse_size
 
 from .changes import BASELINE, LARGE_ROWS, SETTINGS, STORM, TPCC, Baselines, Change, changes, explicit, skipped
 
@@ -63,11 +63,10 @@ class Factors(CrashFactors):
 
     @override
     def check(self) -> None:
+        from redolab.crash.bench.checks import check_lasts
+
         check_log_sizes(self.server, [self.log_size])
-        if self.seconds < _SHORTEST:
-            raise InvalidInput(
-                f"a load of {format_duration(self.seconds)} says nothing", f"choose {_SHORTEST:g}s or more"
-            )
+        check_lasts("a load", self.seconds, _SHORTEST)
 
     def varied(self) -> tuple[str, ...]:
         """Return the settings that are changed."""

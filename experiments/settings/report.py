@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import polars
+from matplotlib.figure import Figure
 
 from redolab.errors import LabError
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import SHARE, RelativeChange
 from redolab.report.numbers import NONE
-from redolab.report.plots import head, save
+from redolab.report.plots import head
 from redolab.report.quantities import Quantity
 from redolab.report.table import PAGE, SCREEN, Column, ReportTable
 from redolab.results.changed_settings import BASELINE, LOADS, changed_settings, effects_figure, variables_of
@@ -175,8 +175,8 @@ def _column(name: str, quantity: Quantity) -> Column[Row]:
     return Column(quantity.heading, lambda row: quantity.written(row[name]), right=True, spare=True)
 
 
-def plot_effects(folder: Path, effects: polars.DataFrame, title: str) -> None:
-    """Plot the effects of the levels: `effects.svg`, `.png`."""
+def plot_effects(effects: polars.DataFrame, title: str) -> Figure:
+    """Plot the effects of the levels."""
     figure = effects_figure(effects)
     head(figure, title.removesuffix("."), "")
-    save(figure, folder / "effects")
+    return figure

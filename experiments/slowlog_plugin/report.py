@@ -13,7 +13,6 @@ from redolab.report.table import Column, ReportTable
 from redolab.runs.baseline import change_column, changes_plots, compared_with_baseline
 from redolab.runs.default_report import Configuration, configurations, configurations_table
 from redolab.runs.store import Run
-from redolab.runs.trial_results import rows_of
 
 from .experiment import PluginTrial, SlowlogPlugin
 from .ways import Arm, LogPlace
@@ -44,7 +43,6 @@ def report(run: Run) -> Report:
         answer=said,
         tables=[*([costs_table(found, _BRIEFLY)] if found else []), *([killed_table(killed)] if killed else [])],
         details=[costs_table(found, list(quantities_of(PluginTrial)))] if found else [],
-        rows={"table": rows_of(SlowlogPlugin.results(run))},
         plots=changes_plots("costs", found, _BASELINE, "change of statements/s", said),
     )
 

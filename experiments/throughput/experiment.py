@@ -30,7 +30,7 @@ from redolab.runs.store import Run
 from redolab.servers.catalogue import server_names
 from redolab.servers.dialects import Purpose
 from redolab.servers.extra_settings import NONE, asked_settings, settings_from
-from redolab.servers.sizes import fill_pool
+from redolab.servers.sizes import check_pool, fill_pool
 from redolab.units import format_duration, parse_duration, parse_size
 
 if TYPE_CHECKING:
@@ -94,20 +94,15 @@ class Factors(CrashFactors):
 
     @override
     def check(self) -> None:
-        from redolab.crash.bench.checks import check_load, check_pool, check_warm_up
+        from redolab.crash.bench.checks import check_lasts, check_load, check_warm_up
 
         check_log_sizes(self.server, self.log_size)
         if self.pool is not None:
             check_pool(self.pool)
         check_load(self.workload, warehouses=self.warehouses, dataset=self.dataset, think_time=self.think_time)
-        if self.seconds is not None and self.seconds < _SHORTEST:
-            raise InvalidInput(
-                f"a load of {format_duration(self.seconds)} says nothing", f"choose {_SHORTEST:g}s or more"
-            )
-        if self.window < _SHORTEST_WINDOW:
-            raise InvalidInput(
-                f"a window of {format_duration(self.window)} is too short", f"choose {_SHORTEST_WINDOW:g}s or more"
-            )
+        if self.seconds is not None:
+            check_lasts("a load", self.seconds, _SHORTEST)
+        check_lasts("a window", self.window, _SHORTEST_WINDOW)
         # The windows consist of reports, and the first comes a second or two after the load began.
         soonest = SteadyRule(window=self.window).soonest + _FIRST_REPORT
         if self.limit < soonest:

@@ -6,17 +6,17 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TypeAlias
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from redolab.crash.records.recovery import BACK
 from redolab.errors import LabError
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import RelativeChange
 from redolab.report.numbers import NONE, number, signed, span
-from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save, wrapped
+from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, wrapped
 from redolab.report.quantities import quantity_columns
 from redolab.report.table import PAGE, SCREEN, Column, ReportTable
 from redolab.results.load_figures import STALLED, LoadFigures, age_shares, per_second
@@ -238,8 +238,8 @@ def _is_part_of_a_log(row: LogSize) -> bool:
     return fillings is not None and fillings < 1
 
 
-def plot_trade(folder: Path, series: Sequence[Series], rto: float) -> None:
-    """Plot throughput above recovery over the log's size, a column a series, with the RTO: `trade.svg`, `.png`."""
+def plot_trade(series: Sequence[Series], rto: float) -> Figure:
+    """Plot throughput above recovery over the log's size, a column a series, with the RTO."""
     figure, panels = plt.subplots(
         2, len(series), figsize=(max(WIDTH, 2.6 * len(series)), 5.4), sharex="col", sharey="row",
         layout="constrained", squeeze=False,
@@ -270,7 +270,7 @@ def plot_trade(folder: Path, series: Sequence[Series], rto: float) -> None:
     )
     head(figure, answer(series).removesuffix("."), "")
     _title(panels[0], series)
-    save(figure, folder / "trade")
+    return figure
 
 
 def _draw_throughput(panel: Axes, one: Series) -> None:
@@ -302,8 +302,8 @@ def _draw_sizes(panel: Axes, one: Series) -> None:
     panel.grid(visible=True, axis="y", color="#DDDDDD", linewidth=0.5)
 
 
-def plot_loads(folder: Path, series: Sequence[Series]) -> None:
-    """Plot throughput and checkpoint age from the start of each load, a row a series: `loads.svg`, `.png`."""
+def plot_loads(series: Sequence[Series]) -> Figure:
+    """Plot throughput and checkpoint age from the start of each load, a row a series."""
     figure, panels = plt.subplots(
         len(series), 2, figsize=(WIDTH, 1.4 + 2 * len(series)), sharex="row", layout="constrained", squeeze=False
     )
@@ -329,7 +329,7 @@ def plot_loads(folder: Path, series: Sequence[Series]) -> None:
     )
     head(figure, "Throughput and checkpoint age of each load; dashed: the async and the sync flush point", "")
     _title(panels[:, 0], series)
-    save(figure, folder / "loads")
+    return figure
 
 
 def _title(panels: Iterable[Axes], series: Sequence[Series]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from redolab.counters.series import HOUR, gap_after, lives_of
+from redolab.grouping import by_key
 from redolab.servers.log_writer import redo_range
 from redolab.servers.redo_counters import Sample
 
@@ -76,11 +77,7 @@ def busiest_hours_of_days(samples: Sequence[Sample]) -> list[float]:
 
     A day with samples for less than `_WHOLE_DAY` is left out: its peak may be missing.
     """
-    if not samples:
-        return []
-    days: dict[int, list[Sample]] = {}
-    for each in samples:
-        days.setdefault(int((each.monotonic - samples[0].monotonic) // _DAY), []).append(each)
+    days = by_key(samples, lambda each: int((each.monotonic - samples[0].monotonic) // _DAY))
     found = [busiest_hour(of_day) for of_day in days.values()]
     return [
         each.redo_per_hour

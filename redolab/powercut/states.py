@@ -9,7 +9,6 @@ Block Commands, SYNCHRONIZE CACHE.)
 from __future__ import annotations
 
 import random
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,6 +19,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from redolab.disks.profiles import VOLATILE, Cache
+from redolab.grouping import by_key
 from redolab.powercut.recording import DiskEvent, Recording
 
 SECTOR = 512
@@ -152,9 +152,7 @@ class History:
 
     def state_without(self, place: int, losses: Iterable[Lost]) -> DiskState:
         """Return the crash state after a cut at `place` with exactly these losses; all other writes survive."""
-        lost: dict[int, list[Lost]] = defaultdict(list)
-        for each in losses:
-            lost[each.number].append(each)
+        lost = by_key(losses, lambda each: each.number)
         sources = np.full(len(self.sectors), BASE, dtype=np.int64)
         came = self._changes[self.recording.asked[self._changes] < place]
         # In the order of arrival: of one sector the last one counts.

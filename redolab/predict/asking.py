@@ -15,8 +15,8 @@ from redolab.predict.recovery_time.held_out import HeldOut
 from redolab.predict.recovery_time.terms import DiskRates
 from redolab.predict.reservations import reservations_of
 from redolab.predict.server_names import asked_dialect, nearest, recovers_equally
-from redolab.servers.sizes import SMALLEST_POOL
-from redolab.units import GIB, format_size
+from redolab.servers.sizes import check_pool
+from redolab.units import GIB
 
 _REDO = (GIB, 4 * GIB, 16 * GIB)
 """Bytes of redo to compare workloads at: one can be the slowest at 1 GiB, and another from 4 GiB on."""
@@ -31,11 +31,7 @@ def model_for(question: Question) -> Model:
 
 def model_of(question: Question, calibration: Calibration, storage: str) -> Model:
     """Return the model that answers a question, from this calibration and a storage of it. Raises `InvalidInput`."""
-    if question.pool < SMALLEST_POOL:
-        raise InvalidInput(
-            f"a buffer pool of {format_size(question.pool)} is too small",
-            f"give it {format_size(SMALLEST_POOL)} or more",
-        )
+    check_pool(question.pool)
     if question.until is Until.ROLLED_BACK and question.undo_rows is None:
         raise InvalidInput(
             "how long a rollback takes depends on its rows",

@@ -11,6 +11,7 @@ import msgspec
 from redolab.crash.records.recovery import Outcome
 from redolab.disks.profiles import HOME
 from redolab.errors import InvalidInput
+from redolab.grouping import by_key
 from redolab.machine.machine_class import MachineClass
 from redolab.predict.calibration import (
     CALIBRATION_FORMAT,
@@ -21,7 +22,6 @@ from redolab.predict.calibration import (
     other_machines_of,
 )
 from redolab.predict.extrapolation import machine_kind
-from redolab.predict.grouping import by_key
 from redolab.predict.observations import (
     Disks,
     known_disks,

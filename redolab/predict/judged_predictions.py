@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redolab.errors import InvalidInput
+from redolab.grouping import by_key
 from redolab.predict.asking import model_of
 from redolab.predict.calibration import Calibration
 from redolab.predict.demand import Demand
-from redolab.predict.grouping import by_key
 from redolab.predict.question import Model, Question
 from redolab.predict.recovery import Prediction, recovery_at
 from redolab.predict.usual import UsualRecovery, usual_ages, usual_crashes, usual_recovery

@@ -11,6 +11,7 @@ from redolab.predict.recovery_time.held_out import HeldOut
 from redolab.predict.recovery_time.terms import DiskRates
 from redolab.predict.recovery_time.work import CrashSize, Work
 from redolab.servers.dialects import LARGEST_BINARY_LOG, Dialect
+from redolab.servers.sizes import check_log_size
 from redolab.units import format_size
 
 
@@ -92,12 +93,7 @@ class Model:
 
     def check_log(self, log_size: int, age: int | None = None) -> None:
         """Raise `InvalidInput` for a log that the server cannot have, or for more redo than the log can hold."""
-        least, most = self.dialect.smallest_log, self.dialect.largest_log
-        if not least <= log_size <= most:
-            raise InvalidInput(
-                f"{self.question.server} cannot have a redo log of {format_size(log_size)}",
-                f"it takes {format_size(least)} to {format_size(most)}",
-            )
+        check_log_size(self.question.server, self.dialect, log_size)
         hard_limit = self.worst_age(log_size)
         if age is not None and not 0 < age <= hard_limit:
             raise InvalidInput(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
-from redolab.predict.grouping import by_key
+from redolab.grouping import by_key
 
 
 @dataclass(frozen=True, slots=True)

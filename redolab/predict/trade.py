@@ -14,9 +14,9 @@ from typing import TypeAlias
 import msgspec
 
 from redolab.errors import InvalidInput
+from redolab.grouping import by_key
 from redolab.machine import files
 from redolab.predict.calibration import as_json
-from redolab.predict.grouping import by_key
 from redolab.project import PROJECT
 from redolab.report.intervals import RelativeChange, median_of_known, relative_changes
 from redolab.results.comparison_key import ComparisonKey, Field, Override, grouped

@@ -5,16 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from redolab.report.table import ReportTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A plot that is drawn on request, into the folder that `draw` is given."""
+    """A plot that is drawn on request."""
 
     name: str
-    draw: Callable[[Path], None]
+    draw: Callable[[], Figure | None]
+    """Function that returns the figure, or None if there is nothing to draw."""
+
+    def save(self, folder: Path) -> None:
+        """Draw the plot into a folder: `NAME.svg` and `NAME.png`, or nothing."""
+        from redolab.report.plots import save
+
+        if (figure := self.draw()) is not None:
+            save(figure, folder / self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +40,7 @@ class Report:
     details: Sequence[ReportTable] = ()
     """Tables with explanations, shown on request."""
     rows: Mapping[str, Sequence[Mapping[str, object]]] = field(default_factory=dict)
-    """Name → rows behind a table, for programs."""
+    """Name → rows behind a table, for programs. Without a `table`, the run's trials are the rows behind the tables."""
     plots: Sequence[Plot] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
     """Name → content of further files in the run's folder."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from redolab.grouping import by_key
 from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
 
@@ -82,7 +83,4 @@ def machine_of(run: Run) -> str:
 
 def by_machine(runs: Iterable[Run]) -> Mapping[str, Sequence[Run]]:
     """Return the committed runs of each host, by its name."""
-    found: dict[str, list[Run]] = {}
-    for run in runs:
-        found.setdefault(machine_of(run), []).append(run)
-    return found
+    return by_key(runs, machine_of)

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import scipy
 
+from redolab.grouping import by_key
 from redolab.report.intervals import SHARE, Estimate, RelativeChange, connected, relative_changes, spread_within
-from redolab.results.comparison_key import ComparisonKey, Field
+from redolab.results.comparison_key import Field
 from redolab.results.loads import Load, settings_in_words
 from redolab.results.plateau import Plateau, plateau
 
@@ -85,9 +86,7 @@ def load_series(loads: Sequence[Load]) -> list[LoadSeries]:
     Loads that no block connects with the others of their kind are a series of their own.
     """
     # Machines of one class with names of their own, as workers of a cluster, are separate in tables.
-    by_machine: dict[tuple[str, ComparisonKey], list[Load]] = defaultdict(list)
-    for load in loads:
-        by_machine[load.machine, load.key.ignoring(Field.LOG_SIZE)].append(load)
+    by_machine = by_key(loads, lambda load: (load.machine, load.key.ignoring(Field.LOG_SIZE)))
     return [
         _series([load for load in of_kind if load.image.spec.instance.log_size in sizes])
         for of_kind in by_machine.values()
@@ -96,9 +95,7 @@ def load_series(loads: Sequence[Load]) -> list[LoadSeries]:
 
 
 def _series(loads: Sequence[Load]) -> LoadSeries:
-    by_size: dict[int, list[Load]] = defaultdict(list)
-    for load in sorted(loads, key=lambda load: load.image.spec.instance.log_size):
-        by_size[load.image.spec.instance.log_size].append(load)
+    by_size = dict(sorted(by_key(loads, lambda load: load.image.spec.instance.log_size).items()))
     # A load in which nothing succeeded has no logarithm.
     succeeded = [(load, size) for size, own in by_size.items() for load in own if load.figures.rate.mean > 0]
     measured = [(load.block, size, load.figures.rate.mean) for load, size in succeeded]

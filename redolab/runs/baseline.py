@@ -6,13 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING
 
+from redolab.grouping import by_key
 from redolab.report.contents import Plot
 from redolab.report.intervals import RelativeChange, relative_changes
 from redolab.report.numbers import signed
 from redolab.report.table import Column
 from redolab.runs.default_report import Configuration
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _APART = 0.2
 """Distance of the marks of two servers in one row of a plot."""
@@ -66,22 +70,20 @@ def changes_plots(
     A treatment has a row, a server a colour, and each combination of the other factors a panel.
     """
     compared = [each for each in measured if each.change is not None]
-    draw = partial(_draw_changes, name=name, compared=compared, baseline=baseline, axis=axis, title=title)
+    draw = partial(_draw_changes, compared=compared, baseline=baseline, axis=axis, title=title)
     return [Plot(name, draw)] if compared else []
 
 
-def _draw_changes(
-    folder: Path, name: str, compared: Sequence[Configuration], baseline: Mapping[str, str], axis: str, title: str
-) -> None:
-    from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, save
+def _draw_changes(compared: Sequence[Configuration], baseline: Mapping[str, str], axis: str, title: str) -> Figure:
+    from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt
 
     treatments = list(dict.fromkeys(_treatment(each, baseline) for each in compared))
     servers = dict.fromkeys(each.factors["server"] for each in compared)
     varied = {name for each in compared for name in each.factors if len({of.factors.get(name) for of in compared}) > 1}
-    panels: dict[str, list[Configuration]] = {}
-    for each in compared:
-        rest = [f"{name} {value}" for name, value in each.factors.items() if name in varied - {"server", *baseline}]
-        panels.setdefault(", ".join(rest), []).append(each)
+    others = varied - {"server", *baseline}
+    panels = by_key(
+        compared, lambda each: ", ".join(f"{name} {value}" for name, value in each.factors.items() if name in others)
+    )
     height = 1.4 + len(panels) * (0.5 + 0.3 * len(treatments))
     figure, axes = plt.subplots(
         len(panels), 1, figsize=(WIDTH, height), sharex=True, squeeze=False, layout="constrained"
@@ -117,7 +119,7 @@ def _draw_changes(
     head(figure, title.removesuffix("."), "")
     for panel, heading in zip(axes.flat, panels, strict=True):
         panel.set_title(heading, fontsize="small", loc="left", color=MODEL)
-    save(figure, folder / name)
+    return figure
 
 
 def _treatment(each: Configuration, baseline: Mapping[str, str]) -> str:

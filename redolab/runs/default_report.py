@@ -6,10 +6,10 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redolab.errors import LabError
+from redolab.grouping import by_key
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import RelativeChange
 from redolab.report.labels import server_label
@@ -18,9 +18,11 @@ from redolab.report.quantities import Quantity, quantities_of
 from redolab.report.table import SCREEN, Column, ReportTable
 from redolab.runs.factors import read_factors
 from redolab.runs.store import Run
-from redolab.runs.trial_results import Result, rows_of
+from redolab.runs.trial_results import Result
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from redolab.runs.experiment import Experiment
 
 _NOTE = "Medians, in brackets their 95 % interval; of fewer than six trials the least and the greatest."
@@ -60,10 +62,7 @@ class Configuration:
 def configurations(experiment: type[Experiment[Any, Any, Any, Any, Any]], *runs: Run) -> list[Configuration]:
     """Return the configurations of runs in the order in which they were requested. Raises `LabError`."""
     results = experiment.results(*runs)
-    by_cell: dict[tuple[str, str, Any, Any], list[Result[Any, Any, Any]]] = {}
-    for each in results:
-        version = getattr(each.trial, "version", "")
-        by_cell.setdefault((each.machine, version, each.group, each.step), []).append(each)
+    by_cell = by_key(results, lambda each: (each.machine, getattr(each.trial, "version", ""), each.group, each.step))
     requested = [cell for run in runs for cell in _requested(experiment, run)]
     ranks = {cell: rank for rank, cell in enumerate(dict.fromkeys(requested))}
     several = len({each.machine for each in results}) > 1
@@ -94,7 +93,6 @@ def default_report(experiment: type[Experiment[Any, Any, Any, Any, Any]], run: R
     return Report(
         answer=answer(measured, name, first),
         tables=[configurations_table(experiment.step_noun.several.capitalize(), measured, quantities)],
-        rows={"table": rows_of(experiment.results(run))},
         plots=[Plot(name, partial(plot_quantity, measured=measured, name=name, quantity=first))] if measured else [],
     )
 
@@ -144,9 +142,9 @@ def configurations_table(
     return next((table for table in tables if table.width <= SCREEN), with_intervals(1))
 
 
-def plot_quantity(folder: Path, measured: Sequence[Configuration], name: str, quantity: Quantity) -> None:
-    """Draw the trials of each configuration as points, with median and interval: `NAME.svg`, `.png`."""
-    from redolab.report.plots import MEASURED, WIDTH, head, plt, save
+def plot_quantity(measured: Sequence[Configuration], name: str, quantity: Quantity) -> Figure:
+    """Draw the trials of each configuration as points, with median and interval."""
+    from redolab.report.plots import MEASURED, WIDTH, head, plt
 
     varied = [heading for heading in measured[0].factors if len({each.factors.get(heading) for each in measured}) > 1]
     figure, axes = plt.subplots(figsize=(WIDTH, 1.4 + 0.32 * len(measured)), layout="constrained")
@@ -167,7 +165,7 @@ def plot_quantity(folder: Path, measured: Sequence[Configuration], name: str, qu
     axes.grid(visible=True, axis="x", color="#DDDDDD", linewidth=0.5)
     shared = [f"{heading} {measured[0].factors[heading]}" for heading in measured[0].factors if heading not in varied]
     head(figure, answer(measured, name, quantity).removesuffix("."), ", ".join(shared))
-    save(figure, folder / name)
+    return figure
 
 
 def _factor(row: Configuration, name: str) -> str:

@@ -13,7 +13,7 @@ class Needs:
 
     memory: int = 0
     memory_for: str = ""
-    """Description of the memory's use."""
+    """Description of the memory's use; empty for a buffer pool of that size."""
     disk: Mapping[Path, int] = field(default_factory=dict)
     disk_for: Mapping[Path, str] = field(default_factory=dict)
     """Folder → description of the space's use."""

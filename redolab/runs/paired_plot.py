@@ -5,11 +5,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from redolab.report.contents import Plot
 from redolab.report.quantities import quantities_of
 from redolab.runs.default_report import Configuration
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def paired_plots(
@@ -19,22 +22,20 @@ def paired_plots(
 
     Each value of the factor `panels` has a panel, each combination of the factors `rows` a row in it.
     """
-    draw = partial(_draw, name=name, measured=measured, pair=pair, panels=panels, rows=rows, title=title)
+    draw = partial(_draw, measured=measured, pair=pair, panels=panels, rows=rows, title=title)
     return [Plot(name, draw)] if measured else []
 
 
 def _draw(
-    folder: Path,
-    name: str,
     measured: Sequence[Configuration],
     pair: tuple[str, str],
     panels: str,
     rows: Sequence[str],
     title: str,
-) -> None:
+) -> Figure:
     from matplotlib.ticker import LogLocator
 
-    from redolab.report.plots import MEASURED, MODEL, WIDTH, head, plt, save
+    from redolab.report.plots import MEASURED, MODEL, WIDTH, head, plt
 
     in_panels: dict[str, dict[str, list[Configuration]]] = {}
     for each in measured:
@@ -72,7 +73,7 @@ def _draw(
     legend = axes.flat[0].get_legend_handles_labels()
     figure.legend(*legend, loc="outside lower center", ncols=2, fontsize="small", frameon=False)
     head(figure, title.removesuffix("."), "a point each window, the bar their median")
-    save(figure, folder / name)
+    return figure
 
 
 def _label(each: Configuration, rows: Sequence[str]) -> str:

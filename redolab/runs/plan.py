@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from redolab.grouping import by_key
 from redolab.runs.factors import words
 from redolab.runs.options import options_of
 
@@ -191,14 +192,8 @@ def plan_as_given(groups: Sequence[tuple[G, Sequence[S]]], *, seed: int, conditi
 
 def _drawn(keys: Mapping[int, Hashable], draw: random.Random) -> list[int]:
     """Return groups, given with their keys, in a drawn order; groups with one key follow one another."""
-    of_keys: dict[Hashable, list[int]] = {}
-    for group, key in keys.items():
-        of_keys.setdefault(key, []).append(group)
-    return [
-        group
-        for of_key in draw.sample(list(of_keys.values()), len(of_keys))
-        for group in draw.sample(of_key, len(of_key))
-    ]
+    of_keys = list(by_key(keys, keys.get).values())
+    return [group for of_key in draw.sample(of_keys, len(of_keys)) for group in draw.sample(of_key, len(of_key))]
 
 
 def _repeated(group: int, steps: Sequence[S], repeat: int) -> list[Planned[S]]:

@@ -53,6 +53,8 @@ def write_report(experiment: type[Declaration], run: Run) -> WrittenReport:
         tables.append(machines)
     write_tables(run.folder, TABLE, report.answer, tables)
     write_tables(run.folder, ALL_TABLES, report.answer, [*tables, *report.details])
+    if report.tables and TABLE not in report.rows:
+        write_rows(run.folder, TABLE, [row for _, row in experiment.rows(run)])
     for name, rows in report.rows.items():
         write_rows(run.folder, name, rows)
     for name, content in report.files.items():
@@ -63,7 +65,7 @@ def write_report(experiment: type[Declaration], run: Run) -> WrittenReport:
     failed = []
     for plot in report.plots:
         try:
-            plot.draw(plots)
+            plot.save(plots)
         except Exception as error:
             failed.append(f"the plot '{plot.name}' could not be drawn ({type(error).__name__}: {error})")
     pictures = sorted(plots.glob("*.png"), key=lambda path: path.stat().st_mtime_ns)

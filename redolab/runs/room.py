@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from redolab.errors import DiskFull, InvalidInput
+from redolab.grouping import by_key
 from redolab.machine import files
 from redolab.machine.description import free_memory, total_memory
 from redolab.machine.neighbours import neighbours
@@ -24,14 +23,11 @@ def check_room(needs: Needs) -> None:
     others = bool(neighbours())
     memory = free_memory() if others else total_memory()
     if needs.memory and needs.memory + LEFT_FOR_THE_SYSTEM > memory:
-        what = needs.memory_for or f"a run that takes {format_size(needs.memory)}"
+        what = needs.memory_for or f"a buffer pool of {format_size(needs.memory)}"
         has = "that other servers leave" if others else "of memory"
         raise InvalidInput(f"{what} does not fit into this machine's {format_size(memory)} {has}", needs.remedy)
     reserve = LEFT_FOR_OTHERS if others else 0
-    on_one_disk: dict[int, list[Path]] = {}
-    for folder in needs.disk:
-        on_one_disk.setdefault(files.file_system(folder), []).append(folder)
-    for folders in on_one_disk.values():
+    for folders in by_key(needs.disk, files.file_system).values():
         needed, free = sum(needs.disk[folder] for folder in folders), files.free_space(folders[0])
         if needed + reserve > free:
             what = " and ".join(needs.disk_for.get(folder, "the run") for folder in folders)

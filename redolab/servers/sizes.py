@@ -6,8 +6,16 @@ smaller, a run that fills the disk half-way is lost.
 
 from __future__ import annotations
 
-from redolab.units import GIB, MIB
+from typing import TYPE_CHECKING
 
+from redolab.errors import InvalidInput
+from redolab.units import GIB, MIB, format_size
+
+if TYPE_CHECKING:
+    from redolab.servers.dialects import Dialect
+
+SMALLEST_DATASET = 16 * MIB
+SMALLEST_POOL = 32 * MIB
 SYSTEM_FILES = GIB // 4
 """Bytes of system tables, temporary tablespace and error log of any server."""
 _GROWTH = 1.5
@@ -17,7 +25,7 @@ _REWRITTEN = 1.5
 _LAB_DISK = 1.75
 """Size of a lab disk, relative to its image. Recovering a copy, which shares its blocks, writes more."""
 _SMALLEST_DEFAULT_DATASET = 64 * MIB
-_SMALLEST_POOL = 128 * MIB
+_SMALLEST_DEFAULT_POOL = 128 * MIB
 _POOL_STEP = 64 * MIB
 
 
@@ -31,7 +39,7 @@ def default_dataset(log_size: int) -> int:
 
 def default_pool(dataset: int) -> int:
     """Return the larger default buffer pool for recovery: all pages of the tables fit into it."""
-    return max(_SMALLEST_POOL, _up(dataset * 3 // 2, _POOL_STEP))
+    return max(_SMALLEST_DEFAULT_POOL, _up(dataset * 3 // 2, _POOL_STEP))
 
 
 def fill_pool(dataset: int, log_size: int) -> int:
@@ -74,10 +82,22 @@ def log_disk(log_size: int) -> int:
     return log_size + log_size // 4 + 128 * MIB
 
 
+def check_pool(size: int) -> None:
+    """Refuse a buffer pool that no server starts with. Raises `InvalidInput`."""
+    if size < SMALLEST_POOL:
+        raise InvalidInput(
+            f"a buffer pool of {format_size(size)} is too small", f"give it {format_size(SMALLEST_POOL)} or more"
+        )
+
+
+def check_log_size(server: str, dialect: Dialect, size: int) -> None:
+    """Refuse a redo log that the server cannot have. Raises `InvalidInput`."""
+    if not dialect.smallest_log <= size <= dialect.largest_log:
+        raise InvalidInput(
+            f"{server} cannot have a redo log of {format_size(size)}",
+            f"it takes {format_size(dialect.smallest_log)} to {format_size(dialect.largest_log)}",
+        )
+
+
 def _up(size: int, step: int) -> int:
     return -(-size // step) * step
-
-
-SMALLEST_DATASET = 16 * MIB
-
-SMALLEST_POOL = 32 * MIB

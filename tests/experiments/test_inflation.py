@@ -8,7 +8,7 @@ import polars
 import pytest
 
 from experiments.inflation.experiment import Inflation
-from experiments.inflation.report import counted_servers
+from experiments.inflation.report import counter_evidence
 from redolab.disks.loop import LoopDisk
 from redolab.errors import LabError
 from redolab.report.labels import server_label
@@ -61,7 +61,7 @@ def test_what_a_server_counts_is_found_from_its_counters(name: str, has_device: 
     with small_run(name, "1") as run:
         (kept,) = (run.folder / "instances").iterdir()
         variables = run.kept(kept.stem, UsedInstance).variables
-        (counted,) = counted_servers(run)
+        (counted,) = counter_evidence(run)
         (result,) = Inflation.results(run)
     (cell,) = counted.cells
     assert counted.counted is MEANINGS[name]

@@ -55,7 +55,8 @@ def test_what_is_logged_is_counted_where_the_log_writes(run: Run) -> None:
 
 
 def test_a_report_compares_with_no_log_and_with_what_was_published() -> None:
-    made = report(Run(COMMITTED / "20261126-055041-logging-impact"))
+    run = Run(COMMITTED / "20261126-055041-logging-impact")
+    made = report(run)
     assert len(made.answer.split()) <= 30
     (table,) = made.tables
     assert table.width <= SCREEN
@@ -63,7 +64,7 @@ def test_a_report_compares_with_no_log_and_with_what_was_published() -> None:
     assert len(logged) == 2
     # As many clients, and tables that fit the pool.
     assert all("-20%" in cells for cells in logged)
-    assert len(made.rows["table"]) == 68
+    assert len(LoggingImpact.rows(run)) == 68
 
 
 def test_logs_that_take_other_settings_at_a_start_have_an_instance_of_their_own() -> None:

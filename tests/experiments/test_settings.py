@@ -132,5 +132,5 @@ def test_a_run_has_an_answer_in_a_sentence_a_row_for_each_level_and_a_plot(tmp_p
         assert len(made.answer.split()) <= 30
         assert len(made.rows["table"]) == len(made.tables[0].cells)
         for plot in made.plots:
-            plot.draw(tmp_path / run.name)
+            plot.save(tmp_path / run.name)
             assert (tmp_path / run.name / "effects.svg").exists()

@@ -137,13 +137,14 @@ def test_a_plugin_costs_a_share_of_what_the_built_in_log_costs_in_the_same_block
 
 
 def test_a_report_of_a_committed_run_fits_a_screen() -> None:
-    made = report(Run(PROJECT.measured / "slowlog-plugin/20261126-000042-slowlog-plugin"))
+    run = Run(PROJECT.measured / "slowlog-plugin/20261126-000042-slowlog-plugin")
+    made = report(run)
     assert len(made.answer.split()) <= 30
     costs, killed = made.tables
     assert costs.width <= SCREEN
     assert len(costs.cells) == 2 * 3 * 10
     assert len(killed.cells) == 2 * 2
-    assert len(made.rows["table"]) == 192
+    assert len(SlowlogPlugin.rows(run)) == 192
 
 
 def test_only_a_log_that_lacks_statements_of_a_living_server_is_a_finding(lab: Lab) -> None:

@@ -113,5 +113,5 @@ def test_a_run_has_an_answer_in_a_sentence_a_row_for_each_size_and_two_plots(tmp
         assert len(made.rows["table"]) == len(made.tables[0].cells)
         assert made.tables[0].width <= 140
     for plot in made.plots:
-        plot.draw(tmp_path)
+        plot.save(tmp_path)
     assert {path.name for path in tmp_path.glob("*.svg")} == {"trade.svg", "loads.svg"}

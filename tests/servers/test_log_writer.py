@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.inflation.report import counted_servers
+from experiments.inflation.report import counter_evidence
 from redolab.runs.pages import measured_runs
 from redolab.servers.log_writer import (
     SMALLEST_WRITE,
@@ -23,7 +23,7 @@ from redolab.servers.log_writer import (
 from tests.servers.log_blocks import simulate
 
 MEASURED = {
-    of.cells[0].configuration.results[0].group.server: of for of in counted_servers(measured_runs("inflation")[-1])
+    of.cells[0].configuration.results[0].group.server: of for of in counter_evidence(measured_runs("inflation")[-1])
 }
 MYSQL_5_6 = LogWriter()
 MYSQL_5_7 = LogWriter(write_ahead=8192)

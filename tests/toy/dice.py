@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
+from matplotlib.figure import Figure
 from typing_extensions import override
 
 from redolab import errors
@@ -138,7 +139,7 @@ class Dice(Experiment[Die, Throw, Table, Path, Thrown], KeepsProducts):
         return self.lab.home / "dice" / name
 
 
-def _draw(folder: Path) -> None:
+def _draw() -> Figure:
     if os.environ.get(BROKEN_PLOT):
         raise ZeroDivisionError("no paint")
-    files.write_whole(folder / "dice.svg", b"<svg/>")
+    return Figure()

@@ -9,8 +9,8 @@ from redolab.crash.wanted import WantedCrash
 from redolab.errors import InvalidInput
 from redolab.runs.needs import Needs
 from redolab.runs.room import check_room
-from redolab.servers.sizes import SMALLEST_DATASET, SMALLEST_POOL
-from redolab.units import format_size
+from redolab.servers.sizes import SMALLEST_DATASET
+from redolab.units import format_duration, format_size
 from redolab.workloads.catalogue import workload_catalogue
 
 SMALLER = "choose a smaller LOGSIZE, DATASET or POOL, remove crash images ('redolab images'), or KEEP=off to keep none"
@@ -35,12 +35,10 @@ def check_load(workload: str, *, warehouses: int | None, dataset: int | None, th
         raise InvalidInput(f"{workload} has no think time", "WORKLOAD=tpcc has")
 
 
-def check_pool(size: int) -> None:
-    """Refuse a buffer pool that no server starts with. Raises `InvalidInput`."""
-    if size < SMALLEST_POOL:
-        raise InvalidInput(
-            f"a buffer pool of {format_size(size)} is too small", f"give it {format_size(SMALLEST_POOL)} or more"
-        )
+def check_lasts(what: str, seconds: float, least: float) -> None:
+    """Refuse a load, or a part of one, that is too short to tell anything. Raises `InvalidInput`."""
+    if seconds < least:
+        raise InvalidInput(f"{what} of {format_duration(seconds)} is too short", f"choose {least:g}s or more")
 
 
 def check_warm_up(seconds: float) -> None:
@@ -55,4 +53,4 @@ def check_memory(wanted: Iterable[WantedCrash], pools: Iterable[int]) -> None:
     """Refuse buffer pools that do not fit into memory, before a server is fetched. Raises `LabError`."""
     filling = [each.buffer_pool(each.log_size) for each in wanted]
     largest = max([*filling, *pools])
-    check_room(Needs(memory=largest, memory_for=f"a buffer pool of {format_size(largest)}", remedy=SMALLER))
+    check_room(Needs(memory=largest, remedy=SMALLER))

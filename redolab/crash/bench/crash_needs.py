@@ -33,7 +33,7 @@ def crash_needs(
     why = {home: f"a redo log of {largest} with dataset, crash image and copies"}
     pool = max(step.pool for step in steps)
     memory = max([pool, *(plan.groups[group].spec.instance.buffer_pool for group in missing)])
-    memory_for = f"a buffer pool of {format_size(memory)}"
+    memory_for = ""
     fio = FILES_SIZE * plan.conditions.check_disks
     profiles = {step.storage: plan.conditions.storages[step.storage] for step in steps}
     for name, profile in profiles.items():

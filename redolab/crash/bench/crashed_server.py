@@ -55,7 +55,6 @@ def one_crash_needs(lab: Lab, wanted: WantedCrash) -> Needs:
     room = sizes.crash_and_recovery(wanted.dataset_size(log), log, images=1, binary_log=log if wanted.binary_log else 0)
     return Needs(
         memory=pool,
-        memory_for=f"a buffer pool of {format_size(pool)}",
         disk={lab.home: room},
         disk_for={lab.home: f"a redo log of {format_size(log)} with dataset, crash image and copy"},
         remedy="choose a smaller LOGSIZE or DATASET",

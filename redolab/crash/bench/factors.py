@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from redolab.errors import InvalidInput
 from redolab.runs.factors import CommonFactors, factor, keep_factor, one_of, several
 from redolab.runs.options import Option
 from redolab.servers.catalogue import server_catalogue, server_names
-from redolab.units import MIB, format_size
+from redolab.servers.sizes import check_log_size
 
 
 def several_servers(default: str) -> Option:
@@ -112,12 +113,5 @@ def check_own_disk(storage: str, file_system: str) -> None:
 
 def check_log_sizes(servers: Iterable[str], sizes: Iterable[int]) -> None:
     """Refuse redo logs, in bytes, that one of the servers cannot have. Raises `InvalidInput`."""
-    wanted = list(sizes)
-    for name in servers:
-        dialect = server_catalogue().get(name).dialect()
-        for size in wanted:
-            if not dialect.smallest_log <= size <= dialect.largest_log:
-                raise InvalidInput(
-                    f"{name} cannot have a redo log of {format_size(size)}",
-                    f"it takes {format_size(dialect.smallest_log)} to {dialect.largest_log // MIB}M",
-                )
+    for name, size in itertools.product(servers, sizes):
+        check_log_size(name, server_catalogue().get(name).dialect(), size)

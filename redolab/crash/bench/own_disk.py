@@ -19,7 +19,6 @@ from redolab.machine import files
 from redolab.runs.needs import Needs
 from redolab.runs.store import Run
 from redolab.servers.dialects import InstanceRequest
-from redolab.units import format_size
 
 
 class GroupOnDisk(Protocol):
@@ -71,13 +70,7 @@ def server_needs(
 ) -> Needs:
     """Return what one server at a time needs, with a buffer pool and a disk of these bytes."""
     disk = disk_needs(lab, profiles, size)
-    return Needs(
-        memory=pool,
-        memory_for=f"a buffer pool of {format_size(pool)}",
-        disk=disk,
-        disk_for=dict.fromkeys(disk, disk_for),
-        remedy=remedy,
-    )
+    return Needs(memory=pool, disk=disk, disk_for=dict.fromkeys(disk, disk_for), remedy=remedy)
 
 
 @contextmanager

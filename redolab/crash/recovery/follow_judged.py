@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import itertools
 import lzma
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from redolab.crash.recovery.replays import RecordedProcess, Replay, course_of, replays_in
 from redolab.errorlog.stamps import records
+from redolab.grouping import by_key
 from redolab.results.committed import FOLLOWED
 from redolab.runs.pages import measured_runs
 from redolab.watch.following.follow import RECOVERIES
@@ -36,8 +37,6 @@ from redolab.watch.following.time_left import (
 
 if TYPE_CHECKING:
     import polars
-
-K = TypeVar("K", str, int, float)
 
 MARKS = (0.1, 0.25, 0.5, 0.75)
 """Shares of a recovery's time at which the time left is asked for."""
@@ -138,16 +137,6 @@ def as_frame(predictions: Mapping[Way, Sequence[TimeLeftPrediction]]) -> polars.
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def grouped(
-    predictions: Iterable[TimeLeftPrediction], key: Callable[[TimeLeftPrediction], K]
-) -> dict[K, list[TimeLeftPrediction]]:
-    """Return ascending key → predictions that have it."""
-    found: dict[K, list[TimeLeftPrediction]] = {}
-    for each in sorted(predictions, key=key):
-        found.setdefault(key(each), []).append(each)
-    return found
-
-
 def recoveries_in(predictions: Iterable[TimeLeftPrediction]) -> int:
     """Return the number of predicted recoveries."""
     return len({id(each.replay) for each in predictions})
@@ -190,7 +179,7 @@ def _followed(
 
 def _widened_by_others(unwidened: Sequence[TimeLeftPrediction]) -> Iterator[TimeLeftPrediction]:
     """Yield each with an interval as wide as held for servers of its kind in other runs."""
-    for run, own in grouped(unwidened, lambda each: each.replay.run).items():
+    for run, own in sorted(by_key(unwidened, lambda each: each.replay.run).items()):
         widening = _widenings([each for each in unwidened if each.replay.run != run])
         for each in own:
             yield replace(each, left=each.left.widened(widening.get(each.replay.kind, widening[ANY_KIND])))
@@ -200,7 +189,7 @@ def _widenings(unwidened: Sequence[TimeLeftPrediction]) -> dict[str, IntervalWid
     """Return kind of server → how far its intervals must reach; a kind with too few recoveries has none of its own."""
     kinds = {
         kind: own
-        for kind, own in grouped(unwidened, lambda each: each.replay.kind).items()
+        for kind, own in sorted(by_key(unwidened, lambda each: each.replay.kind).items())
         if len({each.replay.run for each in own}) >= _FEWEST_RUNS and len(own) >= _FEWEST_ASKED
     }
     return {
@@ -210,10 +199,10 @@ def _widenings(unwidened: Sequence[TimeLeftPrediction]) -> dict[str, IntervalWid
 
 
 def _coverage(predictions: Sequence[TimeLeftPrediction]) -> dict[str, Held]:
-    late = grouped([each for each in predictions if each.mark > EARLY], lambda each: each.replay.kind)
+    late = by_key([each for each in predictions if each.mark > EARLY], lambda each: each.replay.kind)
     return {
         kind: Held(recoveries=recoveries_in(own), asked=len(own), inside=sum(each.inside for each in own))
-        for kind, own in late.items()
+        for kind, own in sorted(late.items())
     }
 
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 import msgspec
 import numpy as np
 
-from redolab.predict.grouping import by_key
+from redolab.grouping import by_key
 from redolab.predict.recovery_time.pooling import PooledRates, Pooling, Subject, SubjectData, pooled
 from redolab.predict.recovery_time.terms import TERMS, DiskRates, Part, seconds_by_part
 from redolab.predict.recovery_time.work import CrashSize, DirtyPages, Memory, Work, dirty_pages_of, work

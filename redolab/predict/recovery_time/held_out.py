@@ -10,7 +10,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from redolab.predict.grouping import by_key
+from redolab.grouping import by_key
 from redolab.predict.recovery_time.fit import Fits, Fitted, Observation
 from redolab.predict.recovery_time.terms import DiskRates
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from redolab.predict.grouping import by_key
+from redolab.grouping import by_key
 from redolab.predict.recovery_time.held_out import HeldOut
 from redolab.predict.recovery_time.spread import LEAST_SPREAD, Spread, spread_of
 

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import scipy
 
-from redolab.predict.grouping import by_key
+from redolab.grouping import by_key
 
 _LEVEL = 0.95
 """Level of the upper bounds: the ends of the 90 % interval, and `size`'s P95."""
