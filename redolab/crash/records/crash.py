@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
@@ -129,11 +129,6 @@ def decoded_image(content: bytes) -> CrashImage:
     if image.format != IMAGE_FORMAT:
         raise msgspec.ValidationError(f"its format is {image.format}, and this lab reads {IMAGE_FORMAT}")
     return image
-
-
-def filled_to(images: Iterable[CrashImage]) -> str:
-    """Return the checkpoint ages to which the logs were filled, in words, without duplicates."""
-    return " or ".join(dict.fromkeys(words for image in images if (words := image.spec.kill.filled_to())))
 
 
 def undo_pages(image: CrashImage) -> int | None:
