@@ -67,7 +67,7 @@ class CrashSpec(msgspec.Struct, frozen=True, kw_only=True):
             return 0
         return self.instance.log_size + (0 if self.binary_log_end is None else self.binary_log_end.room)
 
-    def alike(self) -> CrashSpec:
+    def comparable(self) -> CrashSpec:
         """Return the spec that all comparable crashes share."""
         return msgspec.structs.replace(self, number=1)
 
