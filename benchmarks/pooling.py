@@ -104,7 +104,7 @@ def rms(found: Sequence[HeldOutPrediction]) -> float:
 
 def show(what: str, found: Sequence[HeldOutPrediction]) -> None:
     """Print a line."""
-    median = weighted_median([abs(each.relative) for each in found], [cluster_of(each) for each in found])
+    median = weighted_median([abs(math.expm1(-each.error)) for each in found], [cluster_of(each) for each in found])
     print(f"{what:45} median {median:.1%}  rms {rms(found):.3f}", flush=True)
 
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
 import pytest
 from rich.console import Console
@@ -28,6 +29,7 @@ from redolab.results.recoveries import recoveries_of
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
 from redolab.servers.install import InstalledServer
+from redolab.servers.instance import UsedInstance
 from redolab.workloads.data import TableCheck
 
 QUIET = Progress(Console(quiet=True))
@@ -264,3 +266,8 @@ def new_run(before: list[str]) -> Run:
 def recoveries(run: Run) -> list[RecoveryTrial]:
     """Return the recoveries that a run has measured."""
     return [record.trial for record in run.trials(RecoveryTrial)]
+
+
+def used_instance(run: Run, digest: str) -> UsedInstance:
+    """Return the settings and variables that a run has kept under a hash."""
+    return msgspec.json.decode((run.folder / "instances" / f"{digest}.json").read_bytes(), type=UsedInstance)

@@ -26,7 +26,7 @@ from redolab.servers.dialects import InstanceRequest, Purpose
 from redolab.servers.redo_capacity import capacity_before_8_0, one_file
 from redolab.servers.redo_counters import Sample
 from redolab.units import MIB
-from redolab.workloads.data import SysbenchTables, TableCheck, WorkloadMoment
+from redolab.workloads.data import SysbenchTables, TableCheck, WorkloadReport
 
 NAME = "mariadb-10.11-64M-20261121-100000"
 LOG = [
@@ -79,13 +79,13 @@ def production_load(run: str, log_size: int, rate: float, lasted: int = 60) -> L
     of_image = image()
     instance = replace(of_image.spec.instance, purpose=Purpose.PRODUCTION, log_size=log_size)
     spec = msgspec.structs.replace(of_image.spec, kill=KillRule(after=60), instance=instance)
-    moments = [
-        WorkloadMoment(monotonic=float(at), commits_per_second=rate, latency_95_ms=1.0) for at in range(lasted + 1)
+    reports = [
+        WorkloadReport(monotonic=float(at), commits_per_second=rate, latency_95_ms=1.0) for at in range(lasted + 1)
     ]
-    figures = load_figures(moments, [], [], of_image.capacity, 40, killed=float(lasted))
+    figures = load_figures(reports, [], [], of_image.capacity, 40, killed=float(lasted))
     assert figures is not None
     made = msgspec.structs.replace(of_image, spec=spec)
-    return Load(run, 0, "local", load_key(spec), made, moments, [], figures, [])
+    return Load(run, 0, "local", load_key(spec), made, reports, [], figures, [])
 
 
 def load_key(spec: CrashSpec) -> ComparisonKey:

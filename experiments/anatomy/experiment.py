@@ -17,8 +17,11 @@ from redolab.crash.records.kill_rule import KillRule
 from redolab.disks.catalogue import storage_name
 from redolab.errors import InvalidInput
 from redolab.results.anatomy import BASELINE
+from redolab.results.rows import recovery_rows
 from redolab.runs.factors import factor, one_of, several, whole_number
 from redolab.runs.plan import Plan, draw_plan
+from redolab.runs.schema import Rows
+from redolab.runs.store import Run
 from redolab.servers.catalogue import server_catalogue, server_names
 from redolab.servers.dialects import Dialect, Purpose, Setting
 from redolab.servers.sizes import SMALLEST_POOL
@@ -200,6 +203,16 @@ class Anatomy(CrashExperiment[Factors, PlannedCrash, AnatomyRecovery]):
             keep=factors.keep,
             together=load_of,
         )
+
+    @classmethod
+    @override
+    def rows(cls, run: Run) -> Rows:
+        """Return the recoveries of a run, each with the factor and level of its case. Raises `LabError`."""
+        steps: Sequence[AnatomyRecovery] = [planned.step for planned in run.plan(cls.plan_type).steps]
+        return [
+            (record, {**columns, "factor": steps[record.position].factor, "level": steps[record.position].level})
+            for record, columns in recovery_rows(run)
+        ]
 
 
 def _crashes(name: str, factors: Factors, lab: Lab) -> list[tuple[PlannedCrash, list[AnatomyRecovery]]]:

@@ -16,11 +16,15 @@ from redolab.report.intervals import RelativeChange
 from redolab.report.numbers import NONE, noun, number, signed
 from redolab.report.plots import COLOURS, MODEL, WIDTH, head, plt
 from redolab.report.table import Column, ReportTable
-from redolab.results.anatomy import BASELINE, cases_of, effects
+from redolab.results.anatomy import BASELINE, effects
 from redolab.results.marks import Off, StorageUse, disks_of, marks_of, storage_remarks
-from redolab.results.measured import disturbed
+from redolab.results.measured import described, disturbed
 from redolab.results.page import plot_changes
+from redolab.runs.frames import run_rows
+from redolab.runs.machines import machines_of
 from redolab.runs.store import Run
+
+from .experiment import Anatomy
 
 Row: TypeAlias = Mapping[str, Any]
 """A level against the baseline of its server (`redolab.results.anatomy.effects`)."""
@@ -39,6 +43,15 @@ def report(run: Run) -> Report:
         rows={"table": rows, **disk_rows},
         plots=[Plot("effects", partial(plot_levels, rows=rows, title=finding))] if rows else [],
     )
+
+
+def cases_of(run: Run) -> pl.DataFrame:
+    """Return the recoveries of a run as `effects` takes them, their machines named as in tables. Raises `LabError`."""
+    recoveries = pl.DataFrame(run_rows(Anatomy, run), infer_schema_length=None)
+    if recoveries.is_empty():
+        return recoveries
+    names = dict(enumerate(machines_of([run])[run.name]))
+    return described(recoveries).with_columns(machine=pl.col("session").replace_strict(names, return_dtype=pl.String))
 
 
 def levels(cases: pl.DataFrame) -> list[Row]:

@@ -276,7 +276,7 @@ class LoggingImpact(Experiment[Server, Logging, Conditions, LoadedServer, Loggin
             load.watch(self.conditions.seconds, stage)
             ended, cpu_then, others_then = now().monotonic, instance.cpu_use(), processor_times()
             statements_then, logged_then = started.value(_STATEMENTS), log.written(started)
-        counted = [each for each in load.moments if began < each.monotonic <= ended]
+        counted = [each for each in load.reports if began < each.monotonic <= ended]
         if not counted:
             raise WorkloadFailed(
                 f"{group.server} ended no transaction within {format_duration(self.conditions.seconds)}",

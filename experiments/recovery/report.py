@@ -35,12 +35,12 @@ from redolab.results.marks import (
 )
 from redolab.results.measured import disturbed, typical
 from redolab.results.recoveries import median_or_never
-from redolab.results.series import read_moments
+from redolab.results.series import read_reports
 from redolab.runs.store import Run
 from redolab.servers.dialects import family_of
 from redolab.units import GIB, KIB, MIB, format_size
 from redolab.workloads.catalogue import workload_catalogue
-from redolab.workloads.data import WorkloadMoment
+from redolab.workloads.data import WorkloadReport
 
 Row: TypeAlias = Mapping[str, Any]
 """A configuration: its recovery nearest to the median, and what all its recoveries say (`configurations`)."""
@@ -371,7 +371,7 @@ def _plots(run: Run, rows: Sequence[Row], off: Off) -> list[Plot]:
         title = f"On {machine}: {answer(own)}" if on else answer(own)
         plots.append(Plot(f"phases{on}", partial(plot_phases, rows=own, off=off, title=title)))
         files = [(row, run.files / row["series"]) for row in own if row["series"]]
-        if series := [(row, read_moments(path)) for row, path in files if path.exists()]:
+        if series := [(row, read_reports(path)) for row, path in files if path.exists()]:
             plots.append(Plot(f"clients{on}", partial(plot_clients, series=series)))
         else:
             plots.append(Plot(f"redo{on}", partial(plot_redo, rows=own)))
@@ -458,13 +458,13 @@ def plot_redo(rows: Sequence[Row]) -> Figure | None:
     return figure
 
 
-def plot_clients(series: Sequence[tuple[Row, Sequence[WorkloadMoment]]]) -> Figure:
+def plot_clients(series: Sequence[tuple[Row, Sequence[WorkloadReport]]]) -> Figure:
     """Draw commits a second from the start of the server, as a share of the mean before the crash."""
     rows = [row for row, _ in series]
     names, shared = names_and_shared(rows, {})
     figure, axes = plt.subplots(figsize=(WIDTH, 4.5), layout="constrained")
-    for (row, moments), name, colour in zip(series, names, itertools.cycle(COLOURS)):
-        points, before = smoothed(moments), row["commits_before_per_s"] or 1.0
+    for (row, reports), name, colour in zip(series, names, itertools.cycle(COLOURS)):
+        points, before = smoothed(reports), row["commits_before_per_s"] or 1.0
         axes.plot(
             [at for at, _ in points],
             [rate / before for _, rate in points],
@@ -486,15 +486,15 @@ def plot_clients(series: Sequence[tuple[Row, Sequence[WorkloadMoment]]]) -> Figu
     return figure
 
 
-def smoothed(moments: Sequence[WorkloadMoment]) -> list[tuple[float, float]]:
+def smoothed(reports: Sequence[WorkloadReport]) -> list[tuple[float, float]]:
     """Return (time, commits a second) with the reports of each second put together: finer ones scatter."""
-    by_second = itertools.groupby(itertools.pairwise(moments), key=lambda pair: int(pair[1].monotonic))
+    by_second = itertools.groupby(itertools.pairwise(reports), key=lambda pair: int(pair[1].monotonic))
     return [
         (
             own[-1][1].monotonic,
             statistics.fmean(
-                [moment.commits_per_second for _, moment in own],
-                weights=[moment.monotonic - before.monotonic for before, moment in own],
+                [each.commits_per_second for _, each in own],
+                weights=[each.monotonic - before.monotonic for before, each in own],
             ),
         )
         for own in (list(pairs) for _, pairs in by_second)

@@ -66,7 +66,7 @@ def settle(load: WatchedLoad, size: int, seconds: float, stage: Stage) -> list[R
     # Programs may leave out a second in which no transaction ended.
     rates = [
         (each.end - asked, each.commits if each.new_orders is None else 60 * each.new_orders)
-        for each in per_second(load.moments)
+        for each in per_second(load.reports)
     ]
     usual = [rate for at, rate in rates if -_USUAL < at <= 0]
     if not usual or not sum(usual):

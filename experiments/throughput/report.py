@@ -339,7 +339,7 @@ def _title(panels: Iterable[Axes], series: Sequence[Series]) -> None:
 
 def _throughput_over_time(load: Load) -> tuple[list[float], list[float]]:
     """Return minutes from the first report, and throughput in the seconds from each on."""
-    seconds = per_second(load.moments)
+    seconds = per_second(load.reports)
     rates = [each.commits if each.new_orders is None else 60 * each.new_orders for each in seconds]
     # Leave out an incomplete last interval: a mean of few seconds would be a spike.
     starts = range(0, len(seconds) - _SMOOTHED + 1, _SMOOTHED)

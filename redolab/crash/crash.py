@@ -39,7 +39,7 @@ from redolab.servers.redo_counters import Sample
 from redolab.servers.sizes import data_directory
 from redolab.units import format_size
 from redolab.workloads.contract import RunningWorkload, Workload
-from redolab.workloads.data import WorkloadMoment
+from redolab.workloads.data import WorkloadReport
 
 _ANSWER = 120.0
 _ANSWER_WHILE_COPIED = 3600.0
@@ -77,7 +77,7 @@ class CrashLoad:
     @property
     def spec(self) -> CrashSpec:
         """Spec of all its crashes, without their number."""
-        return self.wanted[0].spec.alike()
+        return self.wanted[0].spec.comparable()
 
     @property
     def kind(self) -> CrashKind:
@@ -122,7 +122,7 @@ def crash_images(lab: Lab, load: CrashLoad, storages: Storages | None = None) ->
     still until the next image is asked for. Raises `LabError`; images that were yielded before stay.
     """
     spec, kind = load.spec, load.kind
-    assert all(each.spec.alike() == spec for each in load.wanted)
+    assert all(each.spec.comparable() == spec for each in load.wanted)
     assert len(load.wanted) == 1 or kind.goes_on
     dataset = make_dataset(lab, load.server, load.workload, spec.dataset)
     with (
@@ -272,7 +272,7 @@ class _LoadedServer:
     used: UsedInstance
     running: RunningWorkload
     samples: SampleFile
-    moments: CsvFile[WorkloadMoment]
+    reports: CsvFile[WorkloadReport]
     sampler: Sampler
     stage: Stage
     began: float
@@ -305,10 +305,10 @@ class _LoadedServer:
     def _wait_until_due(self, fill: Fill) -> tuple[str, Sample]:
         """Return the reason why the crash is due, and the sample that shows it."""
         while True:
-            reported = self.running.moments()
+            reported = self.running.reports()
             fill.hear(reported)
-            for moment in reported:
-                self.moments.append(moment)
+            for report in reported:
+                self.reports.append(report)
             self.running.check_running()
             self.instance.check_running()
             if self.sampler.failure is not None:
@@ -334,7 +334,7 @@ def _under_load(site: _Site, load: CrashLoad, stage: Stage) -> Iterator[_LoadedS
         site.place.limited(),
         Instance.start(site.server, site.folder, spec.instance, story / FILL_LOG) as instance,
         closing(SampleFile(story / SAMPLES)) as samples,
-        closing(CsvFile(story / WORKLOAD, WorkloadMoment)) as moments,
+        closing(CsvFile(story / WORKLOAD, WorkloadReport)) as reports,
     ):
         stage.say("starting the server")
         instance.wait_ready()
@@ -354,7 +354,7 @@ def _under_load(site: _Site, load: CrashLoad, stage: Stage) -> Iterator[_LoadedS
             record = running_load.enter_context(_recording(site, samples)) if is_measured else samples.append
             with Sampler(lambda: take(sampling), load.sample_every, record) as sampler:
                 yield _LoadedServer(
-                    site, spec, instance, control, used, running, samples, moments, sampler, stage, began
+                    site, spec, instance, control, used, running, samples, reports, sampler, stage, began
                 )
     # Until the crash the connection must not be garbage-collected: the server would roll its transaction back.
     held_open.close()

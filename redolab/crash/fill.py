@@ -10,7 +10,7 @@ from redolab.crash.records.kill_rule import STOPPED_GROWING, KillRule, SteadyRul
 from redolab.servers.redo_capacity import RedoCapacity
 from redolab.servers.redo_counters import Sample
 from redolab.units import MIB, format_duration, format_size
-from redolab.workloads.data import WorkloadMoment
+from redolab.workloads.data import WorkloadReport
 
 SELDOM = 0.25
 _OFTEN = 0.01
@@ -35,14 +35,14 @@ class Fill:
         self._peak = 0
         self._peak_at = began
         self._first_lsn: int | None = None
-        self._moments: list[WorkloadMoment] = []
+        self._reports: list[WorkloadReport] = []
         self._heard = False
         """True if there are reports that no decision has used yet."""
 
-    def hear(self, moments: Sequence[WorkloadMoment]) -> None:
+    def hear(self, reports: Sequence[WorkloadReport]) -> None:
         """Take in the clients' reports since the last call."""
-        self._moments += moments
-        self._heard = self._heard or bool(moments)
+        self._reports += reports
+        self._heard = self._heard or bool(reports)
 
     def reason_to_kill(self, sample: Sample) -> str | None:
         """Return the reason to crash now, or None. Call it with ever later samples."""
@@ -82,7 +82,7 @@ class Fill:
         return (
             rule is not None
             and self._fillings(sample) >= rule.fillings
-            and is_steady(self._moments, rule, sample.monotonic)
+            and is_steady(self._reports, rule, sample.monotonic)
         )
 
     def _fillings(self, sample: Sample) -> float:
@@ -139,7 +139,7 @@ class Fill:
         parts = [
             f"age {format_size(sample.checkpoint_age or 0)}" + (f" of {format_size(target)}" if target else ""),
             f"{self.rate() / MIB:.0f} MiB/s of LSN",
-            f"{self._moments[-1].commits_per_second:.0f} commits/s" if self._moments else "",
+            f"{self._reports[-1].commits_per_second:.0f} commits/s" if self._reports else "",
             f"{format_duration(left)} left" if left is not None else "",
         ]
         return " · ".join(part for part in parts if part)
@@ -150,32 +150,32 @@ def _between(moments: Uniform | None) -> str:
     return "" if moments is None else f"{format_duration(moments.earliest)} to {format_duration(moments.latest)}"
 
 
-def is_steady(moments: Sequence[WorkloadMoment], rule: SteadyRule, now: float) -> bool:
+def is_steady(reports: Sequence[WorkloadReport], rule: SteadyRule, now: float) -> bool:
     """Return True if two consecutive windows up to the last report have throughputs as close as the rule demands.
 
     False after a long silence: a program may report nothing for a time in which no transaction ended.
     """
-    if not moments or now - moments[-1].monotonic > _SILENT:
+    if not reports or now - reports[-1].monotonic > _SILENT:
         return False
-    rates = last_windows(moments, rule)
+    rates = last_windows(reports, rule)
     return rates is not None and abs(rates[1] - rates[0]) <= rule.within * max(rates) and max(rates) > 0
 
 
-def last_windows(moments: Sequence[WorkloadMoment], rule: SteadyRule) -> tuple[float, float] | None:
+def last_windows(reports: Sequence[WorkloadReport], rule: SteadyRule) -> tuple[float, float] | None:
     """Return the commits a second in the last two windows; None before there are two after the warm-up."""
     window = rule.window
-    if not moments or moments[-1].monotonic - moments[0].monotonic < rule.soonest:
+    if not reports or reports[-1].monotonic - reports[0].monotonic < rule.soonest:
         return None
-    end = moments[-1].monotonic
-    before, last = (_mean(moments, end - places * window, window) for places in (2, 1))
+    end = reports[-1].monotonic
+    before, last = (_mean(reports, end - places * window, window) for places in (2, 1))
     return before, last
 
 
-def _mean(moments: Sequence[WorkloadMoment], begin: float, seconds: float) -> float:
+def _mean(reports: Sequence[WorkloadReport], begin: float, seconds: float) -> float:
     """Return the mean commits a second of the reports that ended in that time; each counts from the one before it."""
     counted = [
-        moment.commits_per_second * (moment.monotonic - previous.monotonic)
-        for previous, moment in itertools.pairwise(moments)
-        if begin < moment.monotonic <= begin + seconds
+        report.commits_per_second * (report.monotonic - previous.monotonic)
+        for previous, report in itertools.pairwise(reports)
+        if begin < report.monotonic <= begin + seconds
     ]
     return sum(counted) / seconds

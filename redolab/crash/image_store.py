@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from redolab.crash.records.crash import MARK, SAMPLES, STORY, CrashImage, CrashSpec, decoded_image
+from redolab.crash.records.crash import MARK, STORY, CrashImage, CrashSpec, decoded_image
 from redolab.errors import InvalidInput, LabError
 from redolab.machine import files
 from redolab.machine.clean_up_journal import Journal
-from redolab.results.series import read_samples
 from redolab.servers.dialects import Dialect
 from redolab.servers.instance import DATA
-from redolab.servers.redo_counters import Sample
 
 _USED_BY = "used-by"
 _MADE_ON = "made-on"
@@ -103,10 +100,6 @@ class ImageStore:
         # Names come from runs too, which others may have written: one may be a path.
         if name in self.names():
             journal.remove(self._folder / name, MARK, f"the crash image {name} half removed")
-
-    def samples(self, image: CrashImage) -> Sequence[Sample]:
-        """Return all samples from the start of the load to the kill."""
-        return read_samples(self.folder(image.name) / SAMPLES)
 
 
 def check_format(image: CrashImage, server: str, dialect: Dialect) -> None:

@@ -317,11 +317,6 @@ def children(process: ProcessIdentity) -> Sequence[ProcessIdentity]:
         return []
 
 
-def is_running(process: ProcessIdentity) -> bool:
-    """Return True if exactly this process exists, not a later one with the same id, and it is no zombie."""
-    return _find(process) is not None
-
-
 def kill(process: ProcessIdentity, with_signal: signal.Signals = signal.SIGKILL) -> bool:
     """Signal exactly this process. Return False if it no longer exists."""
     with suppress(psutil.NoSuchProcess):
@@ -400,6 +395,7 @@ def is_root() -> bool:
 
 
 def _find(process: ProcessIdentity) -> psutil.Process | None:
+    """Return exactly this process, not a later one with the same id; None if it has ended or is a zombie."""
     try:
         found = psutil.Process(process.pid)
         same = abs(found.create_time() - process.started) < _START_TOLERANCE

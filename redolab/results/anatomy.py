@@ -7,16 +7,9 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import scipy
 
 from redolab.report.intervals import SHARE, holm
-from redolab.results.alike import Keyed, keyed_recoveries
-from redolab.results.comparable import comparable
-from redolab.results.measured import DISKS, by_age, measured
-from redolab.runs.machines import identity_of
-from redolab.runs.pages import measured_runs
-from redolab.runs.store import Run
 from redolab.units import format_size
 
 if TYPE_CHECKING:
@@ -31,68 +24,13 @@ _MACHINE = ("identity", "cpu", "cores")
 Row = Mapping[str, Any]
 
 
-class ChangedFactor(msgspec.Struct):
-    """One thing that was changed of the baseline, and to what."""
-
-    factor: str
-    level: str
-
-
-class _Step(msgspec.Struct):
-    step: ChangedFactor
-
-
-class _Plan(msgspec.Struct):
-    steps: tuple[_Step, ...]
-
-
-def measured_cases(*folders: str) -> polars.DataFrame:
-    """Return the recoveries of an anatomy, each with its `factor` and `level`, and the `identity` of its machine."""
-    import polars as pl
-
-    frames = []
-    for run in (run for folder in folders for run in measured_runs(folder)):
-        if run.record().experiment == "anatomy":
-            steps = run.plan(_Plan).steps
-            rows = [
-                (run.name, identity_of(run), place, each.step.factor, each.step.level)
-                for place, each in enumerate(steps)
-            ]
-            frames.append(pl.DataFrame(rows, ["run", "identity", "position", "factor", "level"], orient="row"))
-    return measured(*folders, experiment="anatomy").join(
-        pl.concat(frames), maintain_order="left", on=["run", "position"]
-    )
-
-
-def cases_of(run: Run) -> polars.DataFrame:
-    """Return the recoveries of one run of the anatomy, as `measured_cases` does. Raises `LabError`."""
-    recoveries, steps = keyed_recoveries([run]), run.plan(_Plan).steps
-    return as_cases([(each, steps[each.record.position].step) for each in recoveries])
-
-
-def as_cases(recoveries: Sequence[tuple[Keyed, ChangedFactor]]) -> polars.DataFrame:
-    """Return recoveries, each with the case that it is of, as `effects` takes them."""
-    import polars as pl
-
-    if not recoveries:
-        return pl.DataFrame()
-    return by_age(
-        comparable([each for each, _ in recoveries]).with_columns(
-            factor=pl.Series([case.factor for _, case in recoveries]),
-            level=pl.Series([case.level for _, case in recoveries]),
-            log=pl.col("log_size_bytes"),
-            disk=pl.col("storage").replace(DISKS),
-        )
-    )
-
-
 def effects(cases: polars.DataFrame) -> polars.DataFrame:
     """Return a row for each level against the baseline of its server on its storage.
 
-    Runs with comparable baselines count together. `ready` is the geometric mean over `crashes`, and `added` its excess
-    over the baseline's, both in seconds. `change` has the 95 % interval `low` to `high`, over crashes. `stands`: true
-    if it is significant among all levels of that baseline (Holm). `phase` is the phase that changed most. `n` of `of`
-    recoveries were ready.
+    `cases` has the experiment's recoveries as `redolab.results.measured.measured` returns them. Runs with comparable
+    baselines count together. `ready` is the geometric mean over `crashes`, and `added` its excess over the baseline's,
+    both in seconds. `change` has the 95 % interval `low` to `high`, over crashes. `stands`: true if it is significant
+    among all levels of that baseline (Holm). `phase` is the phase that changed most. `n` of `of` recoveries were ready.
     """
     import polars as pl
 

@@ -14,7 +14,7 @@ from redolab.report.quantities import Quantity
 from redolab.servers.redo_capacity import RedoCapacity
 from redolab.servers.redo_counters import Sample
 from redolab.units import KIB
-from redolab.workloads.data import WorkloadMoment
+from redolab.workloads.data import WorkloadReport
 
 STALLED = 0.1
 """Share of the median throughput below which a second is a stall."""
@@ -87,7 +87,7 @@ class LoadFigures:
 
 
 def load_figures(
-    moments: Sequence[WorkloadMoment],
+    reports: Sequence[WorkloadReport],
     samples: Sequence[Sample],
     machine: Sequence[MachineSample],
     capacity: RedoCapacity,
@@ -99,10 +99,10 @@ def load_figures(
     `killed` is the end of the load in monotonic seconds. Some programs report nothing for seconds in which nothing
     ended, so the time after the last report may be such seconds.
     """
-    if not moments:
+    if not reports:
         return None
-    everything = [*per_second(moments), *_silence_at_end(moments, killed)]
-    end = everything[-1].end if everything else moments[-1].monotonic
+    everything = [*per_second(reports), *_silence_at_end(reports, killed)]
+    end = everything[-1].end if everything else reports[-1].monotonic
     begin = end - seconds
     by_second = [each for each in everything if begin < each.end <= end]
     if not by_second:
@@ -122,9 +122,9 @@ def load_figures(
     pages = _grown(within, lambda sample: sample.pages_written)
     page_size = next((sample.page_size for sample in within if sample.page_size), None)
     failed = sum(
-        (moment.errors_per_second or 0.0) * (moment.monotonic - before.monotonic)
-        for before, moment in itertools.pairwise(moments)
-        if begin < moment.monotonic <= end
+        (report.errors_per_second or 0.0) * (report.monotonic - before.monotonic)
+        for before, report in itertools.pairwise(reports)
+        if begin < report.monotonic <= end
     )
     first, last = (within[0], within[-1]) if within else (None, None)
     waits = None
@@ -134,7 +134,7 @@ def load_figures(
         seconds=float(len(by_second)),
         commits=batch_means(commits),
         new_orders=batch_means(orders) if len(orders) == len(by_second) else None,
-        errors=failed / (end - max(begin, moments[0].monotonic)),
+        errors=failed / (end - max(begin, reports[0].monotonic)),
         latency_95_ms=statistics.median(latencies) if latencies else None,
         worst_latency_ms=max(latencies, default=None),
         worst_second=min(commits) / median if median else 0.0,
@@ -155,48 +155,48 @@ def load_figures(
     )
 
 
-def per_second(moments: Sequence[WorkloadMoment]) -> list[LoadSecond]:
+def per_second(reports: Sequence[WorkloadReport]) -> list[LoadSecond]:
     """Return the reports as seconds, or as near to seconds as they come.
 
     A program that reports no second in which nothing ended leaves a gap: a report after several seconds belongs to the
     last of them. More frequent reports are put together.
     """
     found: list[LoadSecond] = []
-    parts: list[tuple[WorkloadMoment, float]] = []
-    for before, moment in itertools.pairwise(moments):
-        lasted = moment.monotonic - before.monotonic
-        parts.append((moment, lasted))
+    parts: list[tuple[WorkloadReport, float]] = []
+    for before, report in itertools.pairwise(reports):
+        lasted = report.monotonic - before.monotonic
+        parts.append((report, lasted))
         together = sum(each for _, each in parts)
         # Begin anew as soon as the next report would take the sum further from a second than it is.
         if together + lasted / 2 < _SECOND:
             continue
         # A report that is only late covers all the time since the last one.
         silent = max(0, int(lasted / _SECOND + _LATE) - 1) if len(parts) == 1 else 0
-        none = None if moment.new_orders_per_second is None else 0.0
+        none = None if report.new_orders_per_second is None else 0.0
         found += [LoadSecond(before.monotonic + _SECOND * each, 0.0, none, None) for each in range(1, silent + 1)]
         found.append(_joined(parts, together - silent * _SECOND))
         parts = []
     return found
 
 
-def _silence_at_end(moments: Sequence[WorkloadMoment], killed: float) -> list[LoadSecond]:
+def _silence_at_end(reports: Sequence[WorkloadReport], killed: float) -> list[LoadSecond]:
     """Return the seconds between the last report and the end of the load, if a late report does not explain them."""
-    last = moments[-1]
+    last = reports[-1]
     gap = killed - last.monotonic
     none = None if last.new_orders_per_second is None else 0.0
     seconds = int(gap / _SECOND) if gap > _SILENT else 0
     return [LoadSecond(last.monotonic + _SECOND * each, 0.0, none, None) for each in range(1, seconds + 1)]
 
 
-def _joined(parts: Sequence[tuple[WorkloadMoment, float]], seconds: float) -> LoadSecond:
+def _joined(parts: Sequence[tuple[WorkloadReport, float]], seconds: float) -> LoadSecond:
     """Return reports, each with the seconds it covers, as one window of `seconds`."""
     last = parts[-1][0]
-    orders = [(moment.new_orders_per_second, lasted) for moment, lasted in parts]
+    orders = [(report.new_orders_per_second, lasted) for report, lasted in parts]
     known_orders = [rate * lasted for rate, lasted in orders if rate is not None]
-    latencies = [moment.latency_95_ms for moment, _ in parts if moment.latency_95_ms is not None]
+    latencies = [report.latency_95_ms for report, _ in parts if report.latency_95_ms is not None]
     return LoadSecond(
         end=last.monotonic,
-        commits=sum(moment.commits_per_second * lasted for moment, lasted in parts) / seconds,
+        commits=sum(report.commits_per_second * lasted for report, lasted in parts) / seconds,
         new_orders=sum(known_orders) / seconds if len(known_orders) == len(parts) else None,
         latency_95_ms=max(latencies, default=None),
     )

@@ -13,11 +13,11 @@ from redolab.results.crashes import crashes_of, samples_of, story_folder
 from redolab.results.load_figures import LoadFigures, load_figures
 from redolab.results.marks import StorageUse
 from redolab.results.recoveries import Recovery, recoveries_of
-from redolab.results.series import read_machine_samples, read_moments
+from redolab.results.series import read_machine_samples, read_reports
 from redolab.runs.machines import machines_of
 from redolab.runs.store import Run
 from redolab.servers.redo_counters import Sample
-from redolab.workloads.data import WorkloadMoment
+from redolab.workloads.data import WorkloadReport
 
 _MEASURED = 2 / 3
 """Share of a load of fixed length that is measured, at its end."""
@@ -34,7 +34,7 @@ class Load:
     """Name of the machine in tables."""
     key: ComparisonKey
     image: CrashImage
-    moments: Sequence[WorkloadMoment]
+    reports: Sequence[WorkloadReport]
     samples: Sequence[Sample]
     figures: LoadFigures
     recoveries: Sequence[Recovery]
@@ -50,7 +50,7 @@ class Load:
     @property
     def measured(self) -> tuple[float, float]:
         """Begin and end of the measured window, in seconds after the first report."""
-        lasted = self.moments[-1].monotonic - self.moments[0].monotonic
+        lasted = self.reports[-1].monotonic - self.reports[0].monotonic
         return lasted - self.figures.seconds, lasted
 
     @property
@@ -131,13 +131,13 @@ def _load(
     run: Run, machine: str, key: ComparisonKey, group: int, image: CrashImage, recoveries: Sequence[Recovery]
 ) -> Load | None:
     folder = story_folder(run, image.name)
-    moments, samples = read_moments(folder / WORKLOAD), samples_of(run, image.name)
+    reports, samples = read_reports(folder / WORKLOAD), samples_of(run, image.name)
     killed = image.last_sample.monotonic
-    seconds = measured_seconds(image.spec.kill, killed - moments[0].monotonic if moments else 0.0)
+    seconds = measured_seconds(image.spec.kill, killed - reports[0].monotonic if reports else 0.0)
     if seconds is None:
         return None
     of_machine = read_machine_samples(folder / MACHINE) if (folder / MACHINE).exists() else []
-    figures = load_figures(moments, samples, of_machine, image.capacity, seconds, killed)
+    figures = load_figures(reports, samples, of_machine, image.capacity, seconds, killed)
     if figures is None:
         return None
-    return Load(run.name, group, machine, key, image, moments, samples, figures, recoveries)
+    return Load(run.name, group, machine, key, image, reports, samples, figures, recoveries)

@@ -47,7 +47,13 @@ def measured(*folders: str, experiment: str = "recovery") -> polars.DataFrame:
         .join(_blocks(folder), maintain_order="left", on=["run", "group"], how="left")
         for folder in folders
     ]
-    trials = pl.concat(frames, how="diagonal_relaxed")
+    return described(pl.concat(frames, how="diagonal_relaxed"))
+
+
+def described(trials: polars.DataFrame) -> polars.DataFrame:
+    """Return trials as `measured` has them: by the `age` of their servers, with `label`, `log`, `pool` and `disk`."""
+    import polars as pl
+
     short = {
         "log": pl.col("log_size_bytes"),
         "pool": pl.col("buffer_pool_bytes"),

@@ -11,14 +11,14 @@ import msgspec
 
 from redolab.machine.facts import MachineSample
 from redolab.servers.redo_counters import Sample
-from redolab.workloads.data import WorkloadMoment
+from redolab.workloads.data import WorkloadReport
 
 T = TypeVar("T")
 
 
-def read_moments(path: Path) -> Sequence[WorkloadMoment]:
+def read_reports(path: Path) -> Sequence[WorkloadReport]:
     """Return the workload's reports in a CSV file."""
-    return _read(path, WorkloadMoment)
+    return _read(path, WorkloadReport)
 
 
 def read_machine_samples(path: Path) -> Sequence[MachineSample]:

@@ -54,6 +54,7 @@ def _where(session: Session) -> dict[str, object]:
         "session_began": session.began,
         "commit": session.commit,
         "machine": session.address,
+        "identity": session.identity,
         "cpu": machine.cpu,
         "cores": machine.cores,
         "memory_bytes": machine.memory,

@@ -47,12 +47,6 @@ def machines_of(runs: Sequence[Run]) -> Mapping[str, Sequence[str]]:
     return {run: [next(names) for _ in of_run] for run, of_run in sessions.items()}
 
 
-def measured_on(runs: Sequence[Run]) -> list[str]:
-    """Return descriptions of the machines that these runs measured on, with their systems."""
-    measured = [run.record().sessions[group.session] for run in runs for group in run.groups().values()]
-    return list(dict.fromkeys(f"{each.machine.in_words()}, {each.machine.system}" for each in measured))
-
-
 @dataclass(frozen=True, slots=True)
 class _CheckedMachine:
     """A machine and the results of its check cell."""

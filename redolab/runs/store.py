@@ -193,11 +193,6 @@ class Run:
             self._write(name, content)
         return digest
 
-    def kept(self, digest: str, kind: type[T]) -> T:
-        """Return the content that `keep_once` stored under a hash. Raises `LabError`."""
-        content: T = self._read(f"{_INSTANCES}/{digest}.json", kind)
-        return content
-
     def log(self, trial: str) -> Path:
         """Return a path for the error log of a trial, distinct from that of a failed trial with the same name."""
         return _unused(self.folder / "logs" / f"{trial}.log", "-again")
@@ -222,9 +217,8 @@ class Run:
 
     def _read(self, name: str, kind: Any) -> Any:
         """Return a file's content. Raises `LabError` if it cannot be read, or has an unknown format."""
-        folder = self.files if name.startswith(f"{_INSTANCES}/") else self.folder
         try:
-            content = (folder / name).read_bytes()
+            content = (self.folder / name).read_bytes()
         except OSError as error:
             raise self._unreadable(name, error) from error
         if name == _RECORD:

@@ -16,14 +16,14 @@ from redolab.machine import processes
 from redolab.machine.processes import Command, Process
 from redolab.machine.tools import Tools
 from redolab.servers.instance import Instance
-from redolab.workloads.data import Clients, TableCheck, WorkloadMoment
+from redolab.workloads.data import Clients, TableCheck, WorkloadReport
 from redolab.workloads.reporting import ReportingRun
 
 Follow: TypeAlias = Callable[[float, float, str], None]
 """Function to which progress is reported: amount done, total amount, and a few words."""
 
 
-RunningWorkload: TypeAlias = ReportingRun[WorkloadMoment]
+RunningWorkload: TypeAlias = ReportingRun[WorkloadReport]
 """A workload that writes to an instance."""
 
 

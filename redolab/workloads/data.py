@@ -29,7 +29,7 @@ class TableCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadMoment:
+class WorkloadReport:
     """Report of all clients for the interval, of about a second, that ended at `monotonic`."""
 
     monotonic: float

@@ -19,7 +19,7 @@ from redolab.workloads.contract import Follow, RunningWorkload, Workload, check_
 from redolab.workloads.data import DATABASE, Clients, Defines, LedgerTables, Rows, TableCheck
 from redolab.workloads.reporting import running
 from redolab.workloads.source_code import code_alone
-from redolab.workloads.sysbench import SCRIPTS, moment_of, sysbench_command
+from redolab.workloads.sysbench import SCRIPTS, report_in, sysbench_command
 
 ENTRIES, ACCOUNTS, DEFINED = "ledger_entries", "ledger_accounts", "ledger_defined"
 INSERTED = re.compile(rf"INSERT INTO {ENTRIES} VALUES \((\d+), (\d+), 1,")
@@ -89,7 +89,7 @@ class LedgerWorkload(Workload, frozen=True, kw_only=True, tag="ledger"):
             f"--between={';'.join(self.between)}",
             *("--time=0", "--events=0", f"--report-interval={max(1, round(clients.report_every))}", "run"),
         )
-        return running("sysbench", command, output, moment_of)
+        return running("sysbench", command, output, report_in)
 
     @override
     def verify(self, connection: Connection, data: LedgerTables, turn: int, follow: Follow) -> list[TableCheck]:

@@ -86,7 +86,7 @@ class NumberedLoad:
 
     def _read(self, seconds: float) -> None:
         """Read sysbench's output for `seconds`. Raises `WorkloadFailed` if it has ended with an error."""
-        self.seconds += self._clients.moments(seconds)
+        self.seconds += self._clients.reports(seconds)
         if (status := self._clients.process.wait(0)) not in (None, 0):
             raise self._clients.failure(f"ended with status {status}")
 

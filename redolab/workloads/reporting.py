@@ -27,7 +27,7 @@ class ReportingRun(Generic[R]):
         self._other_lines: list[str] = []
         self.process = process
 
-    def moments(self, seconds: float = 0.0) -> Sequence[R]:
+    def reports(self, seconds: float = 0.0) -> Sequence[R]:
         """Return the reports since the last call, and those of the next `seconds`, in order."""
         reports = []
         for line in self.process.lines(now().monotonic + seconds):
@@ -47,7 +47,7 @@ class ReportingRun(Generic[R]):
 
     def failure(self, problem: str) -> WorkloadFailed:
         """Return an error of the program, with its last lines that are no reports."""
-        self.moments()
+        self.reports()
         return WorkloadFailed(f"{self._program} {problem}", "its last lines are below", self._other_lines)
 
 

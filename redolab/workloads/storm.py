@@ -16,7 +16,7 @@ from redolab.machine.processes import Command
 from redolab.machine.tools import Tools
 from redolab.servers.instance import Instance, NetworkAddress
 from redolab.workloads.contract import Follow, RunningWorkload, Workload, check_pages, check_value
-from redolab.workloads.data import DATABASE, Clients, StormTables, TableCheck, WorkloadMoment
+from redolab.workloads.data import DATABASE, Clients, StormTables, TableCheck, WorkloadReport
 from redolab.workloads.reporting import running
 from redolab.workloads.source_code import code_alone
 from redolab.workloads.tpcc.tpcc_build import STORM, build_go_tpc, built
@@ -75,7 +75,7 @@ class StormWorkload(Workload, frozen=True, kw_only=True, tag="storm"):
             f"-every={clients.report_every}s",
         ]
         command = instance.in_its_network(Command(arguments))
-        return running("storm", command, output, partial(_moment_of, clients.report_every))
+        return running("storm", command, output, partial(_report_in, clients.report_every))
 
     @override
     def verify(self, connection: Connection, data: StormTables, turn: int, follow: Follow) -> list[TableCheck]:
@@ -93,13 +93,13 @@ class _Report(msgspec.Struct):
     failure: str = ""
 
 
-def _moment_of(interval: float, text: str, arrival: float) -> WorkloadMoment | None:
+def _report_in(interval: float, text: str, arrival: float) -> WorkloadReport | None:
     """Return the report in a line, for the interval before its arrival; None if the line has none."""
     try:
         report = msgspec.json.decode(text, type=_Report)
     except msgspec.MsgspecError:
         return None
-    return WorkloadMoment(
+    return WorkloadReport(
         monotonic=arrival,
         commits_per_second=report.commits / interval,
         errors_per_second=report.failed / interval,

@@ -17,7 +17,7 @@ from redolab.project import PROJECT
 from redolab.servers.dialects import SOCKET
 from redolab.servers.instance import Instance
 from redolab.workloads.contract import Follow, RunningWorkload, Workload, check_pages, check_value
-from redolab.workloads.data import BYTES_PER_ROW, DATABASE, Clients, SysbenchTables, TableCheck, WorkloadMoment
+from redolab.workloads.data import BYTES_PER_ROW, DATABASE, Clients, SysbenchTables, TableCheck, WorkloadReport
 from redolab.workloads.reporting import running
 from redolab.workloads.source_code import code_alone
 
@@ -78,7 +78,7 @@ class SysbenchWorkload(Workload, frozen=True, kw_only=True, tag="sysbench"):
             *self.options,
             "run",
         )
-        return running("sysbench", command, output, moment_of)
+        return running("sysbench", command, output, report_in)
 
     @override
     def verify(self, connection: Connection, data: SysbenchTables, turn: int, follow: Follow) -> list[TableCheck]:
@@ -98,12 +98,12 @@ class SysbenchWorkload(Workload, frozen=True, kw_only=True, tag="sysbench"):
             return [*counts, *(check_pages(cursor, f"{DATABASE}.{name}") for name in looked_at)]
 
 
-def moment_of(text: str, arrival: float) -> WorkloadMoment | None:
+def report_in(text: str, arrival: float) -> WorkloadReport | None:
     """Return the report in a line of sysbench's output, on the second before its arrival; None without one."""
     match = _REPORT.search(text)
     if match is None:
         return None
-    return WorkloadMoment(
+    return WorkloadReport(
         monotonic=arrival,
         commits_per_second=float(match["tps"]),
         errors_per_second=float(match["errors"]),

@@ -12,7 +12,7 @@ from redolab.crash.wanted import WantedCrash
 from redolab.servers.redo_capacity import capacity_before_8_0, one_file, two_files
 from redolab.servers.redo_counters import Sample
 from redolab.units import MIB
-from redolab.workloads.data import WorkloadMoment
+from redolab.workloads.data import WorkloadReport
 
 CAPACITY = capacity_before_8_0(two_files(512 * MIB), header=2048)
 STEADY = SteadyRule(window=10.0)
@@ -102,8 +102,8 @@ def test_the_time_left_of_an_age_and_a_time_is_the_shorter_one() -> None:
     assert late.seconds_left(sample(29.0, 590)) == pytest.approx(1.0)
 
 
-def reports(*rates: float) -> list[WorkloadMoment]:
-    return [WorkloadMoment(monotonic=float(second), commits_per_second=rate) for second, rate in enumerate(rates)]
+def reports(*rates: float) -> list[WorkloadReport]:
+    return [WorkloadReport(monotonic=float(second), commits_per_second=rate) for second, rate in enumerate(rates)]
 
 
 @pytest.mark.parametrize(
@@ -123,14 +123,14 @@ def reports(*rates: float) -> list[WorkloadMoment]:
         (reports(*[0] * 25), 24.0, False),
     ],
 )
-def test_two_windows_that_are_alike_are_steady(heard: list[WorkloadMoment], at: float, steady: bool) -> None:
+def test_two_windows_that_are_alike_are_steady(heard: list[WorkloadReport], at: float, steady: bool) -> None:
     assert is_steady(heard, STEADY, at) is steady
 
 
 def test_a_report_counts_for_the_time_since_the_one_before() -> None:
     # Ten silent seconds, in which nothing ended: no report at all came.
-    silent = [WorkloadMoment(monotonic=at, commits_per_second=100) for at in range(15)]
-    late = [WorkloadMoment(monotonic=24.0, commits_per_second=1)]
+    silent = [WorkloadReport(monotonic=at, commits_per_second=100) for at in range(15)]
+    late = [WorkloadReport(monotonic=24.0, commits_per_second=1)]
     assert last_windows([*silent, *late], STEADY) == pytest.approx((100, 1))
 
 
@@ -139,9 +139,9 @@ def test_the_log_must_have_been_filled_twice_too() -> None:
     fill.hear(reports(*[100] * 25))
     # Redo from 5,000M on, of which the log holds 800M.
     assert fill.reason_to_kill(sample(24.0, 100, 5000)) is None
-    fill.hear([WorkloadMoment(monotonic=24.1, commits_per_second=100)])
+    fill.hear([WorkloadReport(monotonic=24.1, commits_per_second=100)])
     assert fill.reason_to_kill(sample(24.1, 100, 6599)) is None
-    fill.hear([WorkloadMoment(monotonic=24.2, commits_per_second=100)])
+    fill.hear([WorkloadReport(monotonic=24.2, commits_per_second=100)])
     assert fill.reason_to_kill(sample(24.2, 100, 6600)) is not None
     assert fill.is_steady(sample(24.3, 100, 6600))
 

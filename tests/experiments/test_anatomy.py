@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import numpy as np
+import polars
 import pytest
 
 from experiments.anatomy.experiment import FACTORS, cases
 from experiments.anatomy.report import answer, levels, levels_table
 from redolab.crash.records.recovery import Outcome
-from redolab.results.alike import Keyed
-from redolab.results.anatomy import BASELINE, ChangedFactor, as_cases, effects
+from redolab.results.anatomy import BASELINE, Row, effects
+from redolab.results.measured import described
+from redolab.results.rows import recovery_row
 from redolab.servers.catalogue import server_catalogue
 from redolab.units import MIB
-from tests.examples import MACHINE, keyed, record, trial
+from tests.examples import MACHINE, image, record, trial
 
 _WORLDS = 30
-Measured = tuple[Keyed, ChangedFactor]
-_KEYED = keyed()
+_CRASH = image()
+_HERE = {"run": "run", "machine": "local", "identity": "", "cpu": MACHINE.cpu, "cores": MACHINE.cores}
 
 
 def measured(
@@ -32,35 +33,39 @@ def measured(
     *,
     slower_apply: float = 0.0,
     of_trial: Mapping[str, Any] = {},
-    **of_keyed: Any,
-) -> Measured:
-    """A recovery of a level, with fields of its trial or of `Keyed` changed."""
+    **columns: Any,
+) -> Row:
+    """A recovery of a level, with fields of its trial or columns changed."""
     recovery = record(msgspec.structs.replace(trial(seconds, slower_apply=slower_apply), image=image, **of_trial))
     factor = BASELINE if level == BASELINE else "tables"
-    return replace(_KEYED, recovery=recovery, **of_keyed), ChangedFactor(factor, level)
+    return {**_HERE, **recovery_row(recovery, _CRASH), "factor": factor, "level": level, **columns}
 
 
-def crashes(level: str, seconds: float, *, spread: float = 1.01, **more: Any) -> list[Measured]:
+def crashes(level: str, seconds: float, *, spread: float = 1.01, **more: Any) -> list[Row]:
     """Three crashes of a level, each a factor slower than the one before."""
     return [measured(level, f"{level}-{number}", seconds * spread**number, **more) for number in (-1, 0, 1)]
 
 
-def effects_of(*measured: Measured) -> Sequence[Mapping[str, Any]]:
-    return effects(as_cases(measured)).to_dicts()
+def frame(*measured: Row) -> polars.DataFrame:
+    return described(polars.DataFrame(measured, infer_schema_length=None))
 
 
-def by_level(*measured: Measured) -> Mapping[str, Mapping[str, Any]]:
+def effects_of(*measured: Row) -> Sequence[Row]:
+    return effects(frame(*measured)).to_dicts()
+
+
+def by_level(*measured: Row) -> Mapping[str, Row]:
     return {row["level"]: row for row in effects_of(*measured)}
 
 
-def excludes_zero(row: Mapping[str, Any]) -> bool:
+def excludes_zero(row: Row) -> bool:
     return bool(row["low"] > 0 or row["high"] < 0)
 
 
 def test_the_answer_is_one_short_sentence_with_the_largest_significant_change_and_what_was_never_ready() -> None:
     never = {"outcome": Outcome.STUCK, "seconds_to_ready": None}
     stuck = [measured(level, level, 1.0, of_trial=never) for level in ("2 files", "3 files")]
-    rows = levels(as_cases([*crashes(BASELINE, 3.5), *crashes("20,000 files", 7.0), *stuck]))
+    rows = levels(frame(*crashes(BASELINE, 3.5), *crashes("20,000 files", 7.0), *stuck))
     answered = answer(rows)
     told = ("MariaDB 10.11.19", "3.5 s", "+100 %", "20,000 files", "1 of 3", "2 never ready")
     assert [each for each in told if each not in answered] == []
@@ -134,18 +139,17 @@ def test_a_log_that_ends_before_the_server_was_ready_names_no_phase() -> None:
 
 
 def test_a_level_is_compared_with_the_baseline_of_its_own_machine() -> None:
-    key = keyed(machine=msgspec.structs.replace(MACHINE, cpu="another CPU")).key
-    elsewhere: dict[str, Any] = {"key": key, "machine": "local (2)"}
+    elsewhere: dict[str, Any] = {"cpu": "another CPU", "machine": "local (2)"}
     here = [measured(BASELINE, "a", 3.4), measured(BASELINE, "b", 3.4), measured("20,000 files", "c", 9.0)]
     there = [measured(BASELINE, "d", 30.0, **elsewhere), measured("20,000 files", "e", 33.0, **elsewhere)]
-    rows = levels(as_cases([*here, *there]))
+    rows = levels(frame(*here, *there))
     assert {row["label"]: round(row["added"], 1) for row in rows if row["level"] != BASELINE} == {
         "MariaDB 10.11.19 on local": 5.6,
         "MariaDB 10.11.19 on local (2)": 3.0,
     }
     of_both = effects_of(*here, *there)
     assert {round(row["added"], 1) for row in of_both if row["level"] != BASELINE} == {5.6, 3.0}
-    assert {row["label"] for row in levels(as_cases(here))} == {"MariaDB 10.11.19"}
+    assert {row["label"] for row in levels(frame(*here))} == {"MariaDB 10.11.19"}
 
 
 @pytest.mark.parametrize("name", server_catalogue().names())

@@ -16,10 +16,9 @@ from redolab.runs.factors import read_factors
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run
 from redolab.servers.catalogue import server_catalogue
-from redolab.servers.instance import UsedInstance
 from redolab.servers.log_writer import Counted
 from redolab.units import MIB
-from tests.command import run_of
+from tests.command import run_of, used_instance
 from tests.thorough import mostly_thorough
 
 pytestmark = pytest.mark.server
@@ -60,7 +59,7 @@ def small_run(server: str, trx_commit: str) -> AbstractContextManager[Run]:
 def test_what_a_server_counts_is_found_from_its_counters(name: str, has_device: bool) -> None:
     with small_run(name, "1") as run:
         (kept,) = (run.folder / "instances").iterdir()
-        variables = run.kept(kept.stem, UsedInstance).variables
+        variables = used_instance(run, kept.stem).variables
         (counted,) = counter_evidence(run)
         (result,) = Inflation.results(run)
     (cell,) = counted.cells

@@ -36,7 +36,6 @@ from redolab.results.crashes import crashes_of, samples_of
 from redolab.results.recoveries import recoveries_of
 from redolab.runs.schema import RunState
 from redolab.runs.store import Run, RunStore
-from redolab.servers.instance import UsedInstance
 from redolab.units import MIB
 from tests.command import (
     SMALL,
@@ -47,6 +46,7 @@ from tests.command import (
     redolab,
     run_of,
     signal_at,
+    used_instance,
     wait_until_servers_are_gone,
 )
 from tests.small_disk import small_disk
@@ -131,7 +131,7 @@ def test_the_open_transaction_was_rolled_back_and_the_tables_checked(run: Run) -
 
 
 def test_each_recovery_had_its_pool_and_the_log_its_size(run: Run) -> None:
-    used = [run.kept(trial.instance, UsedInstance).variables for trial in recoveries(run)]
+    used = [used_instance(run, trial.instance).variables for trial in recoveries(run)]
     assert {each["innodb_buffer_pool_size"] for each in used} == {str(32 * MIB), str(128 * MIB)}
     assert {each["innodb_log_file_size"] for each in used} == {str(64 * MIB)}
 

@@ -17,8 +17,9 @@ from experiments.recovery.report import (
     recoveries_table,
 )
 from redolab.crash.records.crash import CrashImage
-from redolab.crash.records.recovery import Outcome, RecoveryTrial, Repeated, Unfinished, WarmTime
+from redolab.crash.records.recovery import Outcome, RecoveryTrial, Unfinished, WarmTime
 from redolab.errorlog import Phase, PhaseTime
+from redolab.errorlog.collapse import Repetition
 from redolab.machine.facts import Disturbance
 from redolab.report.table import ReportTable
 from redolab.results.alike import Keyed
@@ -44,9 +45,7 @@ def table_of(recoveries: Sequence[Keyed], off: Off | None = None) -> ReportTable
     return recoveries_table(configurations(frame), frame, off or {})
 
 
-STUCK = Unfinished(
-    phase=Phase.APPLY, percent=50, progress_ended=4.0, ended=124.0, repeated=(Repeated(text="no", times=9),)
-)
+STUCK = Unfinished(phase=Phase.APPLY, percent=50, progress_ended=4.0, ended=124.0, repeated=(Repetition("no", 9),))
 
 
 def stuck_trial() -> RecoveryTrial:

@@ -53,7 +53,7 @@ def test_each_cell_is_put_under_load_crashed_and_recovered_and_so_is_its_worst_c
 def test_its_figures_are_those_of_the_series(run: Run) -> None:
     for load in found_in([run]).loads:
         figures = load.figures
-        last = [moment.new_orders_per_second or 0.0 for moment in load.moments[-10:]]
+        last = [report.new_orders_per_second or 0.0 for report in load.reports[-10:]]
         assert figures.rate.mean == pytest.approx(60 * statistics.fmean(last), rel=0.2)
         assert figures.rate.low < figures.rate.mean < figures.rate.high
         assert 0 < (figures.age_share or 0) < 1.05

@@ -36,7 +36,7 @@ from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
 from redolab.servers.dialects import Purpose, Setting
 from redolab.units import GIB, KIB, MIB
-from redolab.workloads.data import WorkloadMoment
+from redolab.workloads.data import WorkloadReport
 from tests.examples import image, load_key, record, trial
 from tests.predict.examples import given, model
 
@@ -175,16 +175,16 @@ def load(block: int, notpm: float, settings: Mapping[str, str], lasted: int = 60
     spec = msgspec.structs.replace(
         of_image.spec, workload="tpcc", kill=KillRule(after=60), instance=instance, number=block
     )
-    moments = [
-        WorkloadMoment(
+    reports = [
+        WorkloadReport(
             monotonic=float(second), commits_per_second=40.0, latency_95_ms=15.0, new_orders_per_second=notpm / 60
         )
         for second in range(lasted + 1)
     ]
-    figures = load_figures(moments, [], [], of_image.capacity, 40, killed=float(lasted))
+    figures = load_figures(reports, [], [], of_image.capacity, 40, killed=float(lasted))
     assert figures is not None
     made = msgspec.structs.replace(of_image, spec=spec)
-    return Load("run", 0, "local", load_key(spec), made, moments, [], figures, [record(trial(notpm / 10_000))])
+    return Load("run", 0, "local", load_key(spec), made, reports, [], figures, [record(trial(notpm / 10_000))])
 
 
 def test_what_another_machine_gained_is_not_told_as_if_it_were_of_the_same(tmp_path: Path) -> None:

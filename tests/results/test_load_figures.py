@@ -14,14 +14,14 @@ from redolab.results.loads import measured_seconds
 from redolab.servers.redo_capacity import capacity_before_8_0, two_files
 from redolab.servers.redo_counters import Sample
 from redolab.units import KIB, MIB
-from redolab.workloads.data import WorkloadMoment
+from redolab.workloads.data import WorkloadReport
 
 CAPACITY = capacity_before_8_0(two_files(512 * MIB), header=2048)
 SECONDS = 120
 
 
-def report(at: float, commits: float, latency: float | None = 8.0) -> WorkloadMoment:
-    return WorkloadMoment(
+def report(at: float, commits: float, latency: float | None = 8.0) -> WorkloadReport:
+    return WorkloadReport(
         monotonic=at, commits_per_second=commits, new_orders_per_second=commits / 2, latency_95_ms=latency
     )
 
@@ -49,22 +49,22 @@ def machine(at: float) -> MachineSample:
 
 
 def figures(
-    moments: Sequence[WorkloadMoment],
+    reports: Sequence[WorkloadReport],
     seconds: float,
     killed: float,
     samples: Sequence[Sample] = (),
     of_machine: Sequence[MachineSample] = (),
 ) -> LoadFigures:
     """The figures of a load with these reports and samples."""
-    found = load_figures(moments, samples, of_machine, CAPACITY, seconds, killed)
+    found = load_figures(reports, samples, of_machine, CAPACITY, seconds, killed)
     assert found is not None
     return found
 
 
 def test_all_figures_are_of_the_last_seconds() -> None:
-    moments = [report(float(at), 1000.0 if at <= SECONDS else 100.0) for at in range(2 * SECONDS + 1)]
+    reports = [report(float(at), 1000.0 if at <= SECONDS else 100.0) for at in range(2 * SECONDS + 1)]
     times = [float(at) for at in range(2 * SECONDS + 1)]
-    found = figures(moments, SECONDS, times[-1], [sample(at) for at in times], [machine(at) for at in times])
+    found = figures(reports, SECONDS, times[-1], [sample(at) for at in times], [machine(at) for at in times])
     assert found.seconds == SECONDS
     assert found.commits.mean == pytest.approx(100)
     assert found.new_orders is not None
@@ -98,11 +98,11 @@ def test_reports_that_come_a_little_early_or_late_are_no_stalls() -> None:
 
 
 def test_a_load_that_hangs_at_its_end_is_told_from_one_that_ended() -> None:
-    moments = [report(float(at), 100.0) for at in range(101)]
-    hung = figures(moments, 50.0, killed=120.4)
+    reports = [report(float(at), 100.0) for at in range(101)]
+    hung = figures(reports, 50.0, killed=120.4)
     assert hung.stalled == 20
     assert hung.commits.mean == pytest.approx(60)
-    ended = figures(moments, 50.0, killed=102.9)
+    ended = figures(reports, 50.0, killed=102.9)
     assert ended.stalled == 0
 
 
@@ -121,8 +121,8 @@ def test_failures_are_of_all_the_time_that_is_measured() -> None:
 
 
 def test_reports_that_come_more_often_are_put_together() -> None:
-    moments = [report(0.1 * tenth, 50.0 if tenth <= 10 else 150.0, latency=float(tenth)) for tenth in range(21)]
-    seconds = per_second(moments)
+    reports = [report(0.1 * tenth, 50.0 if tenth <= 10 else 150.0, latency=float(tenth)) for tenth in range(21)]
+    seconds = per_second(reports)
     assert [round(each.commits) for each in seconds] == [50, 150]
     assert [each.latency_95_ms for each in seconds] == [10.0, 20.0]
 

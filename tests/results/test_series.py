@@ -11,9 +11,9 @@ import pytest
 
 from redolab.counters.sampler import CsvFile, SampleFile
 from redolab.machine.facts import MachineSample
-from redolab.results.series import read_machine_samples, read_moments, read_samples
+from redolab.results.series import read_machine_samples, read_reports, read_samples
 from redolab.servers.redo_counters import Sample
-from redolab.workloads.data import WorkloadMoment
+from redolab.workloads.data import WorkloadReport
 
 MACHINE = MachineSample(
     monotonic=1.5,
@@ -26,13 +26,13 @@ MACHINE = MachineSample(
     busy=15.25,
     waited=16.75,
 )
-MOMENT = WorkloadMoment(monotonic=1.5, commits_per_second=100.25, errors_per_second=0.5, latency_95_ms=12.75)
+REPORT = WorkloadReport(monotonic=1.5, commits_per_second=100.25, errors_per_second=0.5, latency_95_ms=12.75)
 SAMPLE = Sample(monotonic=1.5, wall=100.25, lsn=123456, checkpoint_lsn=1234)
 
 
 @pytest.mark.parametrize(
     ("row", "read"),
-    [(MACHINE, read_machine_samples), (MOMENT, read_moments), (SAMPLE, read_samples)],
+    [(MACHINE, read_machine_samples), (REPORT, read_reports), (SAMPLE, read_samples)],
 )
 def test_a_torn_last_line_is_left_out_wherever_it_is_torn(
     row: Any, read: Callable[[Path], Sequence[Any]], tmp_path: Path

@@ -80,6 +80,7 @@ _OF_RECOVERIES = ["Columns of recoveries"]
     [
         ("recovery", _OF_RECOVERIES),
         ("throughput", ["Columns of loads", *_OF_RECOVERIES]),
+        ("anatomy", ["Columns of the anatomy experiment", *_OF_RECOVERIES]),
         ("settings", ["Columns of loads", "Columns of the settings experiment", *_OF_RECOVERIES]),
         *(
             (name, [f"Columns of the {name} experiment"])

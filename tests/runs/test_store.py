@@ -12,6 +12,7 @@ from redolab.errors import Interrupted, InvalidInput, LabError
 from redolab.runs.schema import GroupRecord, RunState, TrialRecord
 from redolab.runs.store import Run, RunStore, new_session, used_names
 from redolab.servers.instance import UsedInstance
+from tests.command import used_instance
 from tests.examples import MACHINE, trial
 
 
@@ -83,7 +84,7 @@ def test_equal_settings_and_variables_are_kept_once(store: RunStore) -> None:
     assert run.keep_once(used) == run.keep_once(UsedInstance(settings=(), variables={"a": "1"}))
     other = run.keep_once(UsedInstance(settings=(), variables={"a": "2"}))
     assert len(list((run.folder / "instances").iterdir())) == 2
-    assert run.kept(other, UsedInstance).variables == {"a": "2"}
+    assert used_instance(run, other).variables == {"a": "2"}
 
 
 def test_a_write_that_fails_loses_no_trial_that_is_there(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:

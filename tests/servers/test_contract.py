@@ -16,7 +16,7 @@ from experiments.settings.changes import SETTINGS, changes
 from experiments.settings.experiment import Factors
 from redolab.crash.dataset import copy_dataset, make_dataset
 from redolab.crash.image_store import ImageStore
-from redolab.crash.records.crash import FILL_LOG
+from redolab.crash.records.crash import FILL_LOG, SAMPLES
 from redolab.crash.records.recovery import Outcome, RecoveryTrial
 from redolab.crash.records.verdict import Judgement
 from redolab.crash.recovery.recovery import recover
@@ -30,6 +30,7 @@ from redolab.machine import files, processes
 from redolab.machine.processes import Command
 from redolab.results.comparable import comparable
 from redolab.results.recoveries import Recovery
+from redolab.results.series import read_samples
 from redolab.runs.schema import Ruling, TrialRecord
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import SLOW_LOG, Dialect, InstanceRequest, Purpose, Setting
@@ -69,7 +70,7 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
     # files, says that it was not, and finds nothing.)
     assert [start for start in timelines(read_log(images.folder(image.name) / FILL_LOG)) if start.batches] == []
 
-    samples = images.samples(image)
+    samples = read_samples(images.folder(image.name) / SAMPLES)
     last = image.last_sample
     assert samples[-1] == last
     assert last.lsn is not None

@@ -86,7 +86,7 @@ def _home_needs(plan: CrashPlan, loads: SharedLoads, copy: int, missing: Sequenc
     of_loads: dict[CrashSpec, int] = {}
     for group, spec, size in zip(missing, specs, making, strict=True):
         if len(loads.together_with(group)) > 1:
-            of_loads[spec.alike()] = of_loads.get(spec.alike(), size) + _image_size(spec)
+            of_loads[spec.comparable()] = of_loads.get(spec.comparable(), size) + _image_size(spec)
     return copy + max([*making, *of_loads.values()], default=0) + _most_datasets_beside(specs)
 
 

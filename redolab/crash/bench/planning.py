@@ -44,7 +44,7 @@ def crash_blocks(crashes: Sequence[tuple[PlannedCrash, Sequence[R]]]) -> list[li
 
 def load_of(crash: PlannedCrash) -> Hashable:
     """Return the key of a crash's load: crashes with the same key follow one another in a plan."""
-    return crash.spec.alike() if shares_load(crash.spec) else crash
+    return crash.spec.comparable() if shares_load(crash.spec) else crash
 
 
 def shares_load(spec: CrashSpec) -> bool:

@@ -38,7 +38,7 @@ class SharedLoads:
             if each not in self._made
             and self._plan.groups[each].image is None
             and self._plan.groups[each].server == crash.server
-            and self._plan.groups[each].spec.alike() == crash.spec.alike()
+            and self._plan.groups[each].spec.comparable() == crash.spec.comparable()
         ]
 
     def note_made(self, group: int, name: str) -> None:

@@ -94,7 +94,6 @@ def started_server(
     """Run a server on a new data directory during the block. Its error log is the run's. Raises `LabError`."""
     with lab.progress.stage(f"starting {folder.name}", "start") as stage:
         stage.say("making its data directory")
-        prepare_folder(server, folder)
         initialise(server, folder, request)
         instance = Instance.start(server, folder, request, run.log(folder.name))
     with _taking_statements(run, instance) as started:

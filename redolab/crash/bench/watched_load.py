@@ -17,7 +17,7 @@ from redolab.results.load_figures import LoadFigures, load_figures
 from redolab.servers.redo_counters import Sample
 from redolab.units import format_duration
 from redolab.workloads.contract import RunningWorkload
-from redolab.workloads.data import WorkloadMoment
+from redolab.workloads.data import WorkloadReport
 
 _SAMPLE_EVERY = 1.0
 _LOOK_EVERY = 0.2
@@ -30,7 +30,7 @@ class WatchedLoad:
     def __init__(self, started: StartedServer, place: Place, running: RunningWorkload) -> None:
         self.started = started
         self.place = place
-        self.moments: list[WorkloadMoment] = []
+        self.reports: list[WorkloadReport] = []
         self.samples: list[Sample] = []
         self._machine: list[MachineSample] = []
         self._running = running
@@ -55,7 +55,7 @@ class WatchedLoad:
     @property
     def counts_new_orders(self) -> bool:
         """True if its throughput is NOTPM."""
-        return self.moments[-1].new_orders_per_second is not None
+        return self.reports[-1].new_orders_per_second is not None
 
     def watch(self, seconds: float, stage: Stage, until: Callable[[], bool] | None = None) -> bool:
         """Let clients run for `seconds`, or until `until` holds. Return True if it did. Raises `LabError`."""
@@ -69,10 +69,10 @@ class WatchedLoad:
             if self._sampler is not None and self._sampler.failure is not None:
                 name = self.started.instance.server.name
                 raise ServerFailed(f"{name} did not say its counters: {self._sampler.failure}", _SEE_LOG)
-            self.moments += self._running.moments()
+            self.reports += self._running.reports()
             # The time until a condition holds is unknown: show no progress.
-            if self.moments and until is None:
-                last = self.moments[-1]
+            if self.reports and until is None:
+                last = self.reports[-1]
                 rate, unit = (
                     (last.commits_per_second, "commits/s")
                     if last.new_orders_per_second is None
@@ -87,7 +87,7 @@ class WatchedLoad:
         server = self.started.instance.server
         capacity = server.dialect.capacity(server.dialect.layout(log_size))
         samples, machine = list(self.samples), list(self._machine)
-        figures = load_figures(self.moments, samples, machine, capacity, seconds, now().monotonic)
+        figures = load_figures(self.reports, samples, machine, capacity, seconds, now().monotonic)
         if figures is None or not figures.rate.mean:
             raise WorkloadFailed(f"{server.name} ended no transaction within {format_duration(seconds)}", _SEE_LOG)
         return figures

@@ -14,8 +14,6 @@ from redolab.servers.instance import DATA, Instance
 class CrashKind(Protocol):
     """A kind of crash of a server."""
 
-    about: str
-    """Effect of the crash, in one line."""
     goes_on: bool
     """True if the server is only stopped, and its load goes on afterwards: one load can be crashed many times."""
     cuts_power: bool

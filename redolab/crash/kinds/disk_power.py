@@ -25,7 +25,6 @@ _AFTER = "after-cut"
 class DiskPower(CrashKind):
     """A cut of the disk model's power, and SIGKILL before the server has seen it."""
 
-    about = "a power cut of the server's disk, which ends its load: what was not flushed is gone"
     goes_on = False
     cuts_power = True
 

@@ -23,7 +23,6 @@ _IDLE = 30.0
 class Freeze(CrashKind):
     """SIGSTOP, a copy, SIGCONT."""
 
-    about = "SIGSTOP, a copy of the files, SIGCONT: as SIGKILL leaves them, many times from one load"
     goes_on = True
     cuts_power = False
 

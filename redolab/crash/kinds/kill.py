@@ -15,7 +15,6 @@ from redolab.servers.instance import Instance
 class Kill(CrashKind):
     """SIGKILL."""
 
-    about = "SIGKILL of the server, which ends its load"
     goes_on = False
     cuts_power = False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
@@ -67,7 +67,7 @@ class CrashSpec(msgspec.Struct, frozen=True, kw_only=True):
             return 0
         return self.instance.log_size + (0 if self.binary_log_end is None else self.binary_log_end.room)
 
-    def alike(self) -> CrashSpec:
+    def comparable(self) -> CrashSpec:
         """Return the spec that all comparable crashes share."""
         return msgspec.structs.replace(self, number=1)
 
@@ -129,11 +129,6 @@ def decoded_image(content: bytes) -> CrashImage:
     if image.format != IMAGE_FORMAT:
         raise msgspec.ValidationError(f"its format is {image.format}, and this lab reads {IMAGE_FORMAT}")
     return image
-
-
-def filled_to(images: Iterable[CrashImage]) -> str:
-    """Return the checkpoint ages to which the logs were filled, in words, without duplicates."""
-    return " or ".join(dict.fromkeys(words for image in images if (words := image.spec.kill.filled_to())))
 
 
 def undo_pages(image: CrashImage) -> int | None:

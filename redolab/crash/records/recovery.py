@@ -8,6 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from redolab.errorlog import Phase, Timeline
+from redolab.errorlog.collapse import Repetition
 from redolab.machine.facts import Copy, CpuUse, DeviceUse, Disturbance
 
 BACK = 0.9
@@ -51,13 +52,6 @@ class Outcome(StrEnum):
     """The server was ready, and its log shows no crash recovery: the image is of no crash, or the server missed it."""
 
 
-class Repeated(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that a server wrote repeatedly."""
-
-    text: str
-    times: int
-
-
 class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
     """State of a recovery that did not end in a ready server. Times in seconds from the start of the process."""
 
@@ -76,7 +70,7 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds of CPU used after the last progress."""
     device: DeviceUse | None = None
     """Use of the disk after the last progress."""
-    repeated: tuple[Repeated, ...] = ()
+    repeated: tuple[Repetition, ...] = ()
     last_lines: tuple[str, ...] = ()
 
     @property

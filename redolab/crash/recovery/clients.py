@@ -16,11 +16,11 @@ from redolab.crash.recovery.warm import Throughput, mean_before, warm_time
 from redolab.errors import LabError
 from redolab.lab import Lab
 from redolab.progress import Stage
-from redolab.results.series import read_moments
+from redolab.results.series import read_reports
 from redolab.servers.instance import Instance
 from redolab.workloads.catalogue import workload_catalogue
 from redolab.workloads.contract import RunningWorkload
-from redolab.workloads.data import WorkloadMoment
+from redolab.workloads.data import WorkloadReport
 
 _REPORT_EVERY = 0.1
 """Seconds between two reports, where the workload's program can report so often: the first commit is as exact."""
@@ -41,7 +41,7 @@ class FollowedClients(ExitStack):
         self._series = series
         self._running: RunningWorkload | None = None
         self._started = 0.0
-        self._moments: list[WorkloadMoment] = []
+        self._reports: list[WorkloadReport] = []
 
     def start(self) -> None:
         """Start the clients. If they cannot be started, note it: that must not cost the recovery that is being timed."""
@@ -67,7 +67,7 @@ class FollowedClients(ExitStack):
         """
         assert self._running is not None
         while True:
-            self._moments += self._running.moments()
+            self._reports += self._running.reports()
             warm, followed = self._warm_time(), now().monotonic - self._started
             stage.advance(followed, seconds, f"{100 * warm.best_share:.0f} % of the throughput before the crash")
             if warm.back is not None or followed >= seconds:
@@ -83,21 +83,21 @@ class FollowedClients(ExitStack):
 
     def _warm_time(self) -> WarmTime:
         return warm_time(
-            self._moments, self._before, server_started=self._instance.started.monotonic, clients_started=self._started
+            self._reports, self._before, server_started=self._instance.started.monotonic, clients_started=self._started
         )
 
     def _write(self) -> None:
         started = self._instance.started.monotonic
-        file = CsvFile(self._series, WorkloadMoment)
-        for moment in self._moments:
-            file.append(replace(moment, monotonic=moment.monotonic - started))
+        file = CsvFile(self._series, WorkloadReport)
+        for report in self._reports:
+            file.append(replace(report, monotonic=report.monotonic - started))
         file.close()
 
 
 def throughput_before(lab: Lab, image: CrashImage, images: ImageStore) -> Throughput | None:
     """Return the clients' mean throughput before a crash; None, with a note, if they wrote too briefly for a mean."""
     series = images.folder(image.name) / WORKLOAD
-    before = mean_before(read_moments(series)) if series.exists() else None
+    before = mean_before(read_reports(series)) if series.exists() else None
     if before is None or not before.commits:
         lab.progress.note(
             f"clients are not followed: they wrote too briefly before {image.name} (KILLAFTER=1m is long enough)"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 
-from redolab.errorlog.collapse import Repetition, collapsed, repetitions
+from redolab.errorlog.collapse import collapsed
 from redolab.errorlog.files import arrivals_of
 from redolab.errors import CommandFailed, LabError
 from redolab.lab import Lab
@@ -68,18 +67,16 @@ def keep_script(server: InstalledServer, request: InstanceRequest, image: Path, 
     (evidence / "repeat.sh").chmod(0o755)
 
 
-def cap_log(log: Path) -> Sequence[Repetition]:
-    """Remove repeated lines from an error log if it is large. Return the repetitions, with their numbers."""
-    lines = log.read_text(errors="replace").splitlines()
-    repeated = repetitions(lines)
+def cap_log(log: Path) -> None:
+    """Remove repeated lines from an error log if it is large."""
     if log.stat().st_size <= _LARGEST_LOG:
-        return repeated
+        return
+    lines = log.read_text(errors="replace").splitlines()
     stamps = arrivals_of(log).read_text().splitlines() if arrivals_of(log).exists() else []
     kept = list(collapsed(lines, [*stamps, *([None] * (len(lines) - len(stamps)))][: len(lines)]))
     files.write_whole(log, "".join(f"{line}\n" for line, _ in kept).encode())
     if stamps:
         files.write_whole(arrivals_of(log), "".join(f"{stamp or ''}\n" for _, stamp in kept).encode())
-    return repeated
 
 
 _HERE = "@HERE@"

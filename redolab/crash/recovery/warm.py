@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from redolab.crash.records.recovery import BACK, WINDOW, WarmTime
-from redolab.workloads.data import WorkloadMoment
+from redolab.workloads.data import WorkloadReport
 
 BEFORE = 60.0
 """Seconds before the crash over which the usual throughput is averaged."""
@@ -24,37 +24,37 @@ class Throughput:
     """New-Order transactions of TPC-C."""
 
 
-def mean_before(moments: Sequence[WorkloadMoment]) -> Throughput | None:
+def mean_before(reports: Sequence[WorkloadReport]) -> Throughput | None:
     """Return the mean of the last `BEFORE` seconds; None if too little was reported.
 
     The first report only marks the beginning of the second one.
     """
-    if len(moments) < 2:
+    if len(reports) < 2:
         return None
-    end = moments[-1].monotonic
+    end = reports[-1].monotonic
     counted = [
-        (moment, moment.monotonic - before.monotonic)
-        for before, moment in itertools.pairwise(moments)
+        (report, report.monotonic - before.monotonic)
+        for before, report in itertools.pairwise(reports)
         if before.monotonic >= end - BEFORE
     ]
     seconds = sum(each for _, each in counted)
     if seconds <= 0:
         return None
     orders = [
-        moment.new_orders_per_second * each for moment, each in counted if moment.new_orders_per_second is not None
+        report.new_orders_per_second * each for report, each in counted if report.new_orders_per_second is not None
     ]
     return Throughput(
-        commits=sum(moment.commits_per_second * each for moment, each in counted) / seconds,
+        commits=sum(report.commits_per_second * each for report, each in counted) / seconds,
         new_orders=sum(orders) / seconds if len(orders) == len(counted) else None,
     )
 
 
 def warm_time(
-    moments: Sequence[WorkloadMoment], before: Throughput, *, server_started: float, clients_started: float
+    reports: Sequence[WorkloadReport], before: Throughput, *, server_started: float, clients_started: float
 ) -> WarmTime:
     """Return the clients' warm-up, as far as they have reported; all times monotonic."""
-    back, best = _back(moments, clients_started, BACK * before.commits)
-    first = next((moment.monotonic for moment in moments if moment.commits_per_second > 0), None)
+    back, best = _back(reports, clients_started, BACK * before.commits)
+    first = next((report.monotonic for report in reports if report.commits_per_second > 0), None)
     return WarmTime(
         commits_before=before.commits,
         new_orders_before=before.new_orders,
@@ -62,15 +62,15 @@ def warm_time(
         first_commit=None if first is None else first - server_started,
         back=None if back is None else max(back, first or back) - server_started,
         best_share=best / before.commits if before.commits else 0.0,
-        followed=(moments[-1].monotonic if moments else clients_started) - server_started,
+        followed=(reports[-1].monotonic if reports else clients_started) - server_started,
     )
 
 
-def _back(moments: Sequence[WorkloadMoment], began: float, wanted: float) -> tuple[float | None, float]:
+def _back(reports: Sequence[WorkloadReport], began: float, wanted: float) -> tuple[float | None, float]:
     """Return the beginning of the first window with the wanted mean, or None; and the best mean of the windows up to it."""
     # A report counts from the one before it.
-    times = np.array([began, *(moment.monotonic for moment in moments)])
-    rates = np.array([moment.commits_per_second for moment in moments])
+    times = np.array([began, *(report.monotonic for report in reports)])
+    rates = np.array([report.commits_per_second for report in reports])
     commits = np.concatenate([[0.0], np.cumsum(rates * np.diff(times))])
     begins = times[times + WINDOW <= times[-1]]
     means = (np.interp(begins + WINDOW, times, commits) - np.interp(begins, times, commits)) / WINDOW

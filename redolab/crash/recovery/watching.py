@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from redolab.crash.records.recovery import Outcome, Repeated, Unfinished
+from redolab.crash.records.recovery import Outcome, Unfinished
 from redolab.crash.recovery.probe import Probe, RefusedError, StuckError
 from redolab.errorlog.collapse import repetitions
 from redolab.errorlog.watch import recovery_progress
@@ -77,6 +77,6 @@ def _unfinished(probe: Probe, outcome: Outcome, why: str) -> Unfinished:
         why=why,
         cpu_seconds=since.cpu_seconds,
         device=since.device,
-        repeated=tuple(Repeated(text=each.text, times=each.times) for each in repeated),
+        repeated=tuple(repeated),
         last_lines=tuple(texts[-_LAST_LINES:]),
     )

@@ -79,11 +79,6 @@ class HeldOutPrediction:
         """ln(measured / predicted) for the prediction from the redo alone."""
         return math.log(self.observation.ready / self.by_redo)
 
-    @property
-    def relative(self) -> float:
-        """Predicted over measured, less one."""
-        return self.predicted / self.observation.ready - 1
-
 
 def cluster_of(each: HeldOutPrediction) -> str:
     """Return the independent unit of a prediction: its crash, server, storage or machine.

@@ -74,7 +74,7 @@ class GoTpcWorkload(TpccWorkload, frozen=True, kw_only=True, tag="go-tpc"):
             *(["--wait"] if clients.think_time else []),
         ]
         command = instance.in_its_network(Command(arguments))
-        return running(_NAME, command, output, GoTpcReports(now().monotonic).moment)
+        return running(_NAME, command, output, GoTpcReports(now().monotonic).report_in)
 
 
 def _arguments(tools: Tools, data: TpccTables, threads: int) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from redolab.workloads.data import WorkloadMoment
+from redolab.workloads.data import WorkloadReport
 
 _CURRENT = "[Current]"
 _ERRORS = "_ERR"
@@ -32,7 +32,7 @@ class GoTpcReports:
     def __init__(self, load_began: float) -> None:
         self._last = load_began
 
-    def moment(self, text: str, arrival: float) -> WorkloadMoment | None:
+    def report_in(self, text: str, arrival: float) -> WorkloadReport | None:
         """Return the report in a line, on the time since the last report; None if it reports no transactions."""
         counts = _counted(text)
         seconds = arrival - self._last
@@ -41,7 +41,7 @@ class GoTpcReports:
         self._last = arrival
         failed = sum(each.count for each in counts if each.operation.endswith(_ERRORS))
         new_orders = next((each for each in counts if each.operation == _NEW_ORDER), None)
-        return WorkloadMoment(
+        return WorkloadReport(
             monotonic=arrival,
             commits_per_second=(sum(each.count for each in counts) - failed) / seconds,
             errors_per_second=failed / seconds,
@@ -77,7 +77,7 @@ class TpccMysqlReports:
     def __init__(self, interval: float) -> None:
         self._interval = interval
 
-    def moment(self, text: str, arrival: float) -> WorkloadMoment | None:
+    def report_in(self, text: str, arrival: float) -> WorkloadReport | None:
         """Return the report in a line, for the interval before its arrival; None if the line has none."""
         if match := _TRX.match(text):
             new_orders, others = int(match["new_orders"]), [int(each) for each in _OTHER_COUNT.findall(match["others"])]
@@ -87,7 +87,7 @@ class TpccMysqlReports:
             latency = None
         else:
             return None
-        return WorkloadMoment(
+        return WorkloadReport(
             monotonic=arrival,
             commits_per_second=(new_orders + sum(others)) / self._interval,
             latency_95_ms=latency,

@@ -108,7 +108,7 @@ class TpccMysqlWorkload(TpccWorkload, frozen=True, kw_only=True, tag="tpcc-mysql
         arguments = [*_arguments(_START, data), "-p", "", "-c", str(clients.connections)]
         arguments += ["-r", "0", "-l", str(_FOR_EVER), "-i", str(interval)]
         command = instance.in_its_network(Command(arguments))
-        return running(_START, command, output, TpccMysqlReports(interval).moment)
+        return running(_START, command, output, TpccMysqlReports(interval).report_in)
 
 
 def _program(name: str) -> Path:

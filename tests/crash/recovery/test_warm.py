@@ -6,36 +6,36 @@ import pytest
 
 from redolab.crash.records.recovery import WarmTime
 from redolab.crash.recovery.warm import BEFORE, Throughput, mean_before, warm_time
-from redolab.workloads.data import WorkloadMoment
+from redolab.workloads.data import WorkloadReport
 
 BEFORE_IT = Throughput(commits=100.0, new_orders=45.0)
 
 
-def series(*rates: float, began: float = 20.0, every: float = 1.0) -> list[WorkloadMoment]:
+def series(*rates: float, began: float = 20.0, every: float = 1.0) -> list[WorkloadReport]:
     return [
-        WorkloadMoment(monotonic=began + place * every, commits_per_second=rate, new_orders_per_second=0.45 * rate)
+        WorkloadReport(monotonic=began + place * every, commits_per_second=rate, new_orders_per_second=0.45 * rate)
         for place, rate in enumerate(rates, start=1)
     ]
 
 
-def warm(*moments: WorkloadMoment) -> WarmTime:
+def warm(*reports: WorkloadReport) -> WarmTime:
     """Of a server that was started at 10 and ready at 20, when its clients were started."""
-    return warm_time(moments, BEFORE_IT, server_started=10.0, clients_started=20.0)
+    return warm_time(reports, BEFORE_IT, server_started=10.0, clients_started=20.0)
 
 
 def test_before_is_the_mean_of_the_last_minute() -> None:
-    moments = series(*[10.0] * 100, *[100.0] * int(BEFORE), began=0.0)
-    before = mean_before(moments)
+    reports = series(*[10.0] * 100, *[100.0] * int(BEFORE), began=0.0)
+    before = mean_before(reports)
     assert before is not None
     assert before.commits == pytest.approx(100.0)
     assert before.new_orders == pytest.approx(45.0)
-    assert mean_before(moments[:1]) is None
+    assert mean_before(reports[:1]) is None
     assert mean_before([]) is None
 
 
 def test_reports_count_for_as_long_as_they_speak_of() -> None:
-    moments = [WorkloadMoment(monotonic=at, commits_per_second=rate) for at, rate in ((0, 0), (1, 100), (4, 20))]
-    assert mean_before(moments) == Throughput(commits=40.0, new_orders=None)
+    reports = [WorkloadReport(monotonic=at, commits_per_second=rate) for at, rate in ((0, 0), (1, 100), (4, 20))]
+    assert mean_before(reports) == Throughput(commits=40.0, new_orders=None)
 
 
 @pytest.mark.parametrize(
