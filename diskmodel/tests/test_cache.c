@@ -146,11 +146,11 @@ static void *write_and_flush(void *argument)
         struct change *change = cache_change(writer->cache, (int64_t)place * SECTOR, SECTOR);
         if (change == NULL)
             break;
-        put(writer->file, place, 1, i % 250 + 1);
+        put(writer->file, place, 1, (i - 1) % 250 + 1);
         cache_changed(writer->cache);
         if (!cache_answer(writer->cache, change) || !cache_flushed(writer->cache, cache_flush(writer->cache)))
             break;
-        last = i % 250 + 1;
+        last = (i - 1) % 250 + 1;
     }
     writer->number = last;
     return NULL;

@@ -98,7 +98,8 @@ def test_a_recovery_without_a_log(name: str, lab: Lab, home: Path, tmp_path: Pat
     assert recovery is not None
     # MariaDB before 10.5 does not say where its checkpoint was.
     assert recovery.checkpoint_lsn in (None, redo.checkpoint)
-    assert redo.end in (recovery.end_lsn, None)
+    # The files end with a block; records at its end that the crash cut off are not recovered.
+    assert redo.end is None or recovery.end_lsn is None or 0 <= redo.end - recovery.end_lsn <= 512
     assert (redo.end is None) == (name == "mariadb-11.8")
     recovering = [each for each in seen if each.state is State.RECOVERING]
     assert recovering
