@@ -129,6 +129,8 @@ def effects_figure(effects: polars.DataFrame) -> Figure:
     shown = effects if shown.is_empty() else shown
     of_load = pl.when(pl.col("workload") == "tpcc").then(pl.lit("")).otherwise(pl.format(" ({})", "load"))
     names = pl.format("{}={}{}", "setting", "level", of_load)
+    # One row for the size of the redo log, whatever a server calls it.
+    names = names.str.replace("innodb_redo_log_capacity|innodb_log_file_size", "redo log")
     shown = shown.with_columns(name=names.str.replace("innodb_", "").str.replace(", half of the clients", ""))
     order = shown["name"].unique(maintain_order=True).to_list()
     labels = shown["label"].unique(maintain_order=True).to_list()
