@@ -34,8 +34,9 @@ def power_cuts(runs: Sequence[Run]) -> polars.DataFrame:
     """Return a row for each crash state, in the order of measuring.
 
     Columns: the configuration (`label`, `trx_commit`, `sync_binlog`, also as `binlog` in words, and `variation`), the
-    `recording` and the `hash` of the state's content. `cuts`: choice of the cut. Counts of transactions as in
-    `LedgerVerdict`, null if the server did not come up, and the faults: `is_lost`, `is_apart`, `is_broken`.
+    `recording` and the `hash` of the state's content. `cuts`: choice of the cut, `moment`: its time in the load,
+    `outcome`: of the recovery. Counts of transactions as in `LedgerVerdict`, null if they could not be read, and the
+    faults: `is_lost`, `is_apart`, `is_broken`.
     `writes_lost` and `explained`: the losses that cause the fault, if they were searched for.
     """
     import polars as pl
@@ -66,7 +67,9 @@ def power_cuts(runs: Sequence[Run]) -> polars.DataFrame:
 def _state(state: CutVerdict) -> dict[str, object]:
     ledger, why, faults = state.ledger, state.explanation, state.faults
     return {
+        "moment": str(state.moment),
         "hash": state.hash,
+        "outcome": str(state.outcome),
         **{name: None if ledger is None else int(getattr(ledger, name)) for name in _COUNTS},
         "seconds_back": ledger.seconds_back if ledger is not None and ledger.lost else None,
         "misdefined": "" if ledger is None else ledger.misdefined,
