@@ -104,5 +104,6 @@ def _attach(file: Path, *, direct: bool) -> str:
 
 
 def _refused(error: CommandFailed) -> LabError:
-    reason = error.details[-1] if error.details else error.problem
+    # mount tells the reason first, and then where to look for more.
+    reason = error.details[0].strip() if error.details else error.problem
     return LabError(f"a block device of its own cannot be had here ({reason})")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from redolab.disks.loop import LoopDisk, is_buffered
+from redolab.disks.loop import LoopDisk, is_buffered, mounted
 from redolab.errors import LabError
 from redolab.machine import processes
 from redolab.machine.clean_up_journal import Journal
@@ -42,6 +42,15 @@ def test_its_counters_tell_what_reached_it(tmp_path: Path) -> None:
         assert disk.device_bytes_written() == second
     assert loops(tmp_path) == before
     assert not (tmp_path / "disk.disk").exists()
+
+
+@pytest.mark.usefixtures("disk_possible")
+def test_what_is_no_file_system_is_refused_with_mounts_reason(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(MIB))
+    with pytest.raises(LabError) as refused, mounted(tmp_path / "file", tmp_path / "folder"):
+        pass
+    assert "wrong fs type" in refused.value.problem
+    assert loops(tmp_path) == []
 
 
 @pytest.mark.usefixtures("disk_possible")
