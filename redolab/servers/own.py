@@ -24,11 +24,17 @@ _NOT_READ_YET = "0.0"
 
 
 def own_servers() -> dict[str, CatalogueEntry]:
-    """Return the servers that the user added, by name. Raises `InvalidInput` for a name that a folder cannot have."""
+    """Return the servers that the user added, by name.
+
+    Raises `InvalidInput` for a file that cannot be read, and for a name that a folder cannot have.
+    """
     file = PROJECT.own_servers
     if not file.exists():
         return {}
-    entries = msgspec.json.decode(file.read_bytes(), type=dict[str, CatalogueEntry])
+    try:
+        entries = msgspec.json.decode(file.read_bytes(), type=dict[str, CatalogueEntry])
+    except (msgspec.DecodeError, OSError) as error:
+        raise InvalidInput(f"the catalogue {file} cannot be read ({error})", "mend that entry") from error
     for name in entries:
         # The name becomes a folder's, and could be a path out of the lab's folder.
         if not _NAME.fullmatch(name):

@@ -90,3 +90,12 @@ def test_a_name_that_is_a_path_is_refused(tmp_path: Path) -> None:
     refused = redolab("server", "rm", "../../photos", environment={"REDOLAB_SERVERS": str(tmp_path / "servers.json")})
     assert refused.returncode == 2
     assert f"{tmp_path}/servers.json: '../../photos'" in refused.stderr
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"mine": {"family": "mysql"}}'])
+def test_a_file_that_cannot_be_read_is_named(content: str, tmp_path: Path) -> None:
+    file = tmp_path / "servers.json"
+    file.write_text(content)
+    refused = redolab("servers", environment={"REDOLAB_SERVERS": str(file)})
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(f"redolab: the catalogue {file} cannot be read")
