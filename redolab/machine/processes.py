@@ -222,7 +222,8 @@ def _communicated(
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
     """End a program and all that it started in its session."""
     if process.returncode is None:
-        with suppress(ProcessLookupError):
+        # A lab without root may not kill what it runs by sudo: it waits for the program's own end.
+        with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         # Popen's own wait may block: an interrupt in the middle of `communicate` may have left its lock taken.
         with suppress(ChildProcessError):

@@ -157,6 +157,19 @@ def test_a_program_that_takes_too_long_goes_with_all_that_it_started() -> None:
         time.sleep(0.02)
 
 
+def test_a_program_that_the_lab_may_not_kill_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `sudo` runs is root's."""
+
+    def refused(_group: int, _signal: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("redolab.machine.processes.os.killpg", refused)
+    began = time.monotonic()
+    with pytest.raises(CommandFailed):
+        processes.run(Command(["sleep", "1"]), seconds=0.1)
+    assert time.monotonic() - began >= 1
+
+
 def test_a_line_that_the_lab_put_into_a_log_has_no_arrival(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("one\n[redolab left out 9 lines that say what stands above already]\ntwo\n")
