@@ -42,8 +42,8 @@ from redolab.workloads.contract import RunningWorkload, Workload
 from redolab.workloads.data import WorkloadReport
 
 _ANSWER = 120.0
-_ANSWER_WHILE_COPIED = 3600.0
-"""A server that is stopped while its files are copied answers afterwards."""
+_ANSWER_WHILE_STOPPED = 3600.0
+"""A server that is stopped while its files are copied and hashed answers afterwards."""
 _UNDO_FILES = ("ibdata*", "undo[0-9][0-9][0-9]", "undo_[0-9][0-9][0-9]")
 """Names of the files of a data directory that hold undo: `ibdata1`, and undo tablespaces as all versions name them."""
 
@@ -200,14 +200,10 @@ def _keep(site: _Site, struck: _Struck) -> CrashImage:
         if home != site.folder:
             making.enter_context(site.lab.journal.making(home, f"what is to become the crash image {name}"))
             prepare_folder(site.server, home)
-        try:
-            replayed = kind.collect(struck.instance, site.place, home)
-            for file in STORY if site.story != home else ():
-                if (site.story / file).exists():
-                    shutil.copy(site.story / file, home / file)
-        finally:
-            if kind.goes_on:
-                struck.instance.thaw()
+        replayed = kind.collect(struck.instance, site.place, home)
+        for file in STORY if site.story != home else ():
+            if (site.story / file).exists():
+                shutil.copy(site.story / file, home / file)
         image = CrashImage(
             format=IMAGE_FORMAT,
             name=name,
@@ -299,7 +295,8 @@ class _LoadedServer:
         return _Struck(wanted, self.instance, why, self.struck_at - self.began, last, self.used, steady, late_share)
 
     def go_on(self) -> None:
-        """Leave out of the load's time how long it has stood still since it was struck."""
+        """Let the server go on, and leave out of the load's time how long it has stood still since it was struck."""
+        self.instance.thaw()
         self.began += now().monotonic - self.struck_at
 
     def _wait_until_due(self, fill: Fill) -> tuple[str, Sample]:
@@ -340,7 +337,7 @@ def _under_load(site: _Site, load: CrashLoad, stage: Stage) -> Iterator[_LoadedS
         instance.wait_ready()
         with instance.answering():
             control = instance.connections.connect(answer=_ANSWER)
-            sampling = instance.connections.connect(answer=_ANSWER_WHILE_COPIED if load.kind.goes_on else _ANSWER)
+            sampling = instance.connections.connect(answer=_ANSWER_WHILE_STOPPED if load.kind.goes_on else _ANSWER)
             used = instance.used(control)
             # What a cut transaction is to change is not changed by another before.
             rows_open = 0 if spec.binary_log_end is not None else spec.dataset.open_transaction_rows

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from redolab.crash.crash import CrashLoad, WantedState, crash_images
 from redolab.crash.dataset import copy_dataset, make_dataset
 from redolab.crash.kinds.contract import copy_crashed_files
 from redolab.crash.kinds.freeze import Freeze
+from redolab.crash.records.crash import CrashSpec
+from redolab.crash.records.kill_rule import KillRule, Uniform
 from redolab.crash.records.recovery import Outcome, RecoveryTrial
 from redolab.disks.place import own_place
 from redolab.lab import Lab
@@ -51,6 +56,32 @@ def test_a_freeze_copies_what_a_kill_at_the_same_moment_leaves(name: str, lab: L
                 copy_crashed_files(folder, copied)
                 instance.kill()
         assert files.hash_folder(copied / DATA) == files.hash_folder(folder / DATA)
+
+
+def test_a_frozen_load_stands_still_until_its_next_crash_is_asked_for(lab: Lab) -> None:
+    server, workload = lab.server("mariadb-10.11"), workload_catalogue().get(WORKLOAD)
+    spec = CrashSpec(
+        dataset=small_dataset(server, workload),
+        workload=WORKLOAD,
+        threads=4,
+        kill=KillRule(moment=Uniform(earliest=1, latest=2)),
+        instance=InstanceRequest(purpose=Purpose.FILL, log_size=32 * MIB, buffer_pool=128 * MIB),
+        crash="freeze",
+    )
+    wanted = [
+        WantedState(spec=replace(spec, number=number), moment=number, name_suffix=f"-{number}") for number in (1, 2)
+    ]
+    struck: list[Instance] = []
+    load = CrashLoad(server=server, workload=workload, wanted=wanted, before_crash=struck.append)
+    with closing(crash_images(lab, load)) as images:
+        for image in images:
+            assert image.fill_seconds == pytest.approx(image.moment, abs=1)
+            assert struck[-1].pid is not None
+            frozen = processes.identity(struck[-1].pid)
+            assert frozen is not None
+            assert processes.is_stopped(frozen)
+            time.sleep(2)
+    assert len(struck) == 2
 
 
 @pytest.mark.skipif(not processes.is_root(), reason="mounts need root")
