@@ -50,7 +50,9 @@ def test_a_transaction_that_is_cut_off_there_is_rolled_back(server: str) -> None
         assert made.record().state is RunState.COMPLETE
 
 
-@pytest.mark.parametrize("text", ["small:256M", "whole:1G", "cut:1000000", "files:10000"])
+@pytest.mark.parametrize(
+    "text", ["small:256M", "small:0B", "whole:1G", "whole:1000000000", "cut:1000000", "files:10000"]
+)
 def test_an_end_is_written_as_it_is_read(text: str) -> None:
     assert str(BinaryLogEnd.parse(text)) == text
 

@@ -78,6 +78,9 @@ class BinaryLogEnd(msgspec.Struct, frozen=True):
                 return 0
 
     def __str__(self) -> str:
-        """Return it as `parse` reads it."""
-        sized = self.kind in (EndKind.SMALL, EndKind.WHOLE)
-        return f"{self.kind}:{format_size(self.amount) if sized else self.amount}"
+        """Return the text that `parse` reads."""
+        if self.kind not in (EndKind.SMALL, EndKind.WHOLE):
+            return f"{self.kind}:{self.amount}"
+        size = format_size(self.amount)
+        # Runs store this text and their recoveries are grouped by it: a rounded size would be another end.
+        return f"{self.kind}:{size if parse_size(size) == self.amount else self.amount}"
