@@ -206,9 +206,5 @@ class RecoveredStates:
             time=drawn.time,
             fault=fault,
             explanation=verdict.explanation or whole,
-            outcome=verdict.outcome,
-            ledger=verdict.ledger,
-            failed=verdict.failed,
-            said=verdict.said,
         )
         keep_cut(kept, self.load, folder)

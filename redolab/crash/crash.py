@@ -200,7 +200,7 @@ def _keep(site: _Site, struck: _Struck) -> CrashImage:
         if home != site.folder:
             making.enter_context(site.lab.journal.making(home, f"what is to become the crash image {name}"))
             prepare_folder(site.server, home)
-        replayed = kind.collect(struck.instance, site.place, home)
+        kind.collect(struck.instance, site.place, home)
         for file in STORY if site.story != home else ():
             if (site.story / file).exists():
                 shutil.copy(site.story / file, home / file)
@@ -223,7 +223,6 @@ def _keep(site: _Site, struck: _Struck) -> CrashImage:
             late_share=struck.late_share,
             moment=struck.wanted.moment,
             load=site.folder.name,
-            journal_replayed_s=replayed,
         )
         ImageStore(site.lab.home, site.lab.identity()).keep(image, home)
     return image

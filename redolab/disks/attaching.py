@@ -236,7 +236,6 @@ class Storages(AbstractContextManager["Storages"]):
                 got = fio.measure(modelled, stage, whole_device=isinstance(profile, SpinningDisk))
             return DiskCheck(
                 storage=name,
-                about=profile.about,
                 scheduler=profile.scheduler,
                 asked=profile.target(),
                 got=got,
@@ -252,7 +251,7 @@ class Storages(AbstractContextManager["Storages"]):
                 fio.write_files(place, size)
                 got = fio.measure(place, stage, size=size)
         scheduler = None if place.device is None else place.device.scheduler()
-        return DiskCheck(storage=name, about=profile.about, scheduler=scheduler, asked=DiskTarget(), got=got)
+        return DiskCheck(storage=name, scheduler=scheduler, asked=DiskTarget(), got=got)
 
     def _modelled(
         self, disk: LabDisk, name: str, profile: ModelledDisk, cache: Cache | None = None

@@ -27,8 +27,6 @@ FUSE = Path("/dev/fuse")
 class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Status of a disk model, counted since it was last limited; times in nanoseconds."""
 
-    limits: str
-    overhead_ns: int
     reads: int
     writes: int
     flushes: int

@@ -57,7 +57,6 @@ class DiskCheck(msgspec.Struct, frozen=True, kw_only=True):
     """A disk's promised and measured performance."""
 
     storage: str
-    about: str
     scheduler: str | None = None
     """I/O scheduler of the kernel for the disk."""
     asked: DiskTarget

@@ -6,16 +6,14 @@ from pathlib import Path
 
 import msgspec
 
-from redolab.crash.records.recovery import Outcome
 from redolab.disks.profiles import Cache
 from redolab.errors import InvalidInput, LabError
 from redolab.machine import files
 from redolab.machine.processes import Command, run
 from redolab.powercut.explaining import Explanation
-from redolab.powercut.ledger import Fault, LedgerVerdict
+from redolab.powercut.ledger import Fault
 from redolab.powercut.recorded import BASE, RECORDING, RecordedLoad
 from redolab.servers.dialects import InstanceRequest
-from redolab.workloads.data import TableCheck
 from redolab.workloads.ledger import NOTES, LedgerWorkload
 
 KEPT_CUT_FORMAT = 1
@@ -44,10 +42,6 @@ class KeptCut(msgspec.Struct, frozen=True, kw_only=True):
     fault: Fault
     """Fault that the explanation is about."""
     explanation: Explanation
-    outcome: Outcome
-    ledger: LedgerVerdict | None
-    failed: tuple[TableCheck, ...]
-    said: tuple[str, ...]
 
 
 def keep_cut(kept: KeptCut, recorded: RecordedLoad, folder: Path) -> None:

@@ -41,12 +41,10 @@ class TimeEstimate:
 
 
 class CostRecord(msgspec.Struct, frozen=True):
-    """Cost keys and duration of a step or group: the fields of a trial or group record that an estimate reads."""
+    """Cost keys and duration of a step or group: the fields of a trial's record that an estimate reads."""
 
     cost_keys: tuple[str, ...] = ()
     took: float | None = None
-    seconds: float | None = None
-    made: bool = True
     session: int = 0
     findings: tuple[Finding, ...] = ()
 

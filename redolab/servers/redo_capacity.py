@@ -54,8 +54,6 @@ class RedoCapacity:
     Only statements that are already running can write beyond it. In MySQL 8.0 and later, a small log can reach it
     before flushing is forced.
     """
-    source: str
-    """Source file of the formula."""
     highest_age: int
     """Checkpoint age that a load faster than flushing returns to: the hard limit, or where statements write
     checkpoints.
@@ -88,7 +86,6 @@ def capacity_before_8_0(layout: RedoLayout, *, header: int, forced_at_limit: boo
         users_wait - users_wait // 8,
         users_wait if forced_at_limit else users_wait - users_wait // 16,
         users_wait,
-        "storage/innobase/log/log0log.cc",
         highest_age=users_wait if forced_at_limit else users_wait - users_wait // 32,
     )
 
@@ -111,7 +108,6 @@ def capacity_8_0(layout: RedoLayout) -> RedoCapacity:
         soft - soft // 8,
         soft - soft // 16,
         soft - margin,
-        "storage/innobase/log/log0chkp.cc, before 8.0.30",
         highest_age=soft - margin,
     )
 
@@ -133,7 +129,6 @@ def capacity_8_0_30(layout: RedoLayout) -> RedoCapacity:
         _down(soft - soft // 8),
         _down(soft - soft // 16),
         soft - margin,
-        "storage/innobase/log/log0files_capacity.cc",
         highest_age=soft - margin,
     )
 

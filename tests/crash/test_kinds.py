@@ -96,7 +96,6 @@ def test_after_a_power_cut_the_server_recovers_what_the_disk_had_flushed(server:
     run = RunStore().get("latest")
     (image,) = crashes_of(run)
     assert image.spec.crash == "disk-power"
-    assert image.journal_replayed_s is not None
     (record,) = run.trials(RecoveryTrial)
     assert record.trial.outcome is Outcome.READY
     assert (run.folder / "crashes" / image.name / "samples.csv").stat().st_size > 0

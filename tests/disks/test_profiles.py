@@ -94,7 +94,7 @@ def test_what_is_off_by_more_than_a_tenth_is_named() -> None:
         read=load(109), queued_read=load(per_second=80), write=load(5), sequential=load(mb_s=500), append=load(7)
     )
     asked = DiskTarget(read_us=100, queued_reads_per_second=100, sequential_mb_s=500)
-    check = DiskCheck(storage="x", about="", got=got, asked=asked)
+    check = DiskCheck(storage="x", got=got, asked=asked)
     assert [figure.column for figure in figures_off(check)] == ["queued_reads_per_s"]
     errors = {figure.column: error for figure in FIGURES if (error := figure.error(check)) is not None}
     assert errors == pytest.approx({"read_us": 0.09, "queued_reads_per_s": -0.2, "sequential_mb_s": 0.0})

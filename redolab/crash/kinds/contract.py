@@ -22,10 +22,10 @@ class CrashKind(Protocol):
     def strike(self, instance: Instance, place: Place) -> Instant:
         """Crash the server on its storage. Return the time of the crash. Raises `LabError`."""
 
-    def collect(self, instance: Instance, place: Place, home: Path) -> float | None:
+    def collect(self, instance: Instance, place: Place, home: Path) -> None:
         """Copy the crash state into the instance folder `home`, on the lab's own storage, if it is elsewhere.
 
-        Returns the seconds that the file system took to replay its journal; None if it did not. Raises `LabError`.
+        Raises `LabError`.
         """
 
 

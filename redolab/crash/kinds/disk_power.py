@@ -10,7 +10,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from redolab.clock import Instant, now
+from redolab.clock import Instant
 from redolab.crash.kinds.contract import CrashKind, copy_crashed_files
 from redolab.disks.lab_disk import ModelledPlace
 from redolab.disks.loop import mounted
@@ -38,18 +38,15 @@ class DiskPower(CrashKind):
         return moment
 
     @override
-    def collect(self, instance: Instance, place: Place, home: Path) -> float:
+    def collect(self, instance: Instance, place: Place, home: Path) -> None:
         """Mount the disk without the model; its file system replays its journal. Copy the server's files."""
         assert isinstance(place, ModelledPlace)
         mounts.unmount(place.folder)
-        began = now().monotonic
         after = place.folder.with_name(_AFTER)
         with mounted(place.disk_file, after):
-            replayed = now().monotonic - began
             folder = after / instance.folder.relative_to(place.folder)
             if not folder.is_dir():
                 raise LabError(
                     "the power cut took the server's folder with it", "strike later: nothing of it had been flushed yet"
                 )
             copy_crashed_files(folder, home)
-        return replayed

@@ -98,8 +98,6 @@ class CrashImage(msgspec.Struct, frozen=True, kw_only=True):
     """True if the load had become steady; None if it did not have to."""
     late_share: float | None = None
     """Delay of a disk model's answers under load, as a share of all its latencies."""
-    journal_replayed_s: float | None = None
-    """Seconds in which this machine remounted the file system after a power cut, and replayed its journal."""
     moment: float | None = None
     """Seconds of the load after which the crash was to happen, as drawn; None if the rule draws no time."""
     binary_log_bytes: int | None = None
