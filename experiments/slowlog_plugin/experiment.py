@@ -303,7 +303,7 @@ class SlowlogPlugin(Experiment[Server, SelectWindow, Conditions, "StartedServer"
             self.lab.tools, instance.folder, step.connections, longest, f"--answers={answers}"
         ) as clients:
             self._wait_for_answers(made)
-            clients.wait(step.seconds)
+            clients.process.wait(step.seconds)
             deadline = instance.kill().monotonic + _TO_NOTICE
             while len(counts := answers_by_client(answers)) < step.connections and time.monotonic() < deadline:
                 time.sleep(0.05)

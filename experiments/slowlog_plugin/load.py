@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import re
-import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from redolab.clock import now
-from redolab.errors import WorkloadFailed
-from redolab.machine import files, processes
-from redolab.machine.processes import Process
+from redolab.machine import files
 from redolab.machine.tools import Tools
-from redolab.workloads.sysbench import sysbench_command
+from redolab.workloads.reporting import ReportingRun, no_report, running
+from redolab.workloads.sysbench import sysbench_command, totals_in
 
-_EVENTS = re.compile(r"total number of events:\s+(\d+)")
-_SECONDS = re.compile(r"total time:\s+([\d.]+)s")
+_OUTPUT = "clients.log"
 _BAR = re.compile(r"^\s*([\d.]+) \|\**\s*(\d+)\s*$", re.MULTILINE)
 _LONGER = 120.0
-_LAST_LINES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +38,17 @@ class ClientReport:
 
 def run_clients(tools: Tools, instance: Path, connections: int, seconds: int) -> ClientReport:
     """Let clients send statements for `seconds`, each as soon as it has an answer. Raises `WorkloadFailed`."""
-    with running_clients(tools, instance, connections, seconds) as process:
-        status = process.wait(seconds + _LONGER)
-    lines = [line.text for line in process.lines(now().monotonic)]
-    report = parse_report("\n".join(lines))
+    with running_clients(tools, instance, connections, seconds) as clients:
+        status = clients.process.wait(seconds + _LONGER)
+    report = parse_report((instance / _OUTPUT).read_text(errors="replace"))
     if status != 0 or report is None:
-        raise WorkloadFailed(
-            f"sysbench could not ask (status {status})", "its last lines are below", lines[-_LAST_LINES:]
-        )
+        raise clients.failure(f"could not ask (status {status})")
     return report
 
 
-@contextmanager
-def running_clients(tools: Tools, instance: Path, connections: int, seconds: int, *options: str) -> Iterator[Process]:
+def running_clients(
+    tools: Tools, instance: Path, connections: int, seconds: int, *options: str
+) -> AbstractContextManager[ReportingRun[str]]:
     """Let clients send statements during the block.
 
     With `--answers=FOLDER` each writes its number of answers there once the server is gone.
@@ -67,11 +60,7 @@ def running_clients(tools: Tools, instance: Path, connections: int, seconds: int
         connections,
         *("--db-ps-mode=disable", "--histogram=on", f"--time={seconds}", "--events=0", *options, "run"),
     )
-    process = processes.start(command, instance / "clients.log")
-    try:
-        yield process
-    finally:
-        process.stop(signal.SIGKILL)
+    return running("sysbench", command, instance / _OUTPUT, no_report)
 
 
 def answers_by_client(folder: Path) -> list[int]:
@@ -81,8 +70,9 @@ def answers_by_client(folder: Path) -> list[int]:
 
 def parse_report(text: str) -> ClientReport | None:
     """Return the counts of a report of sysbench; None if the text is no report."""
-    events, took = _EVENTS.search(text), _SECONDS.search(text)
-    if events is None or took is None:
+    totals = totals_in(text)
+    if totals is None:
         return None
+    statements, seconds = totals
     bars = [(float(milliseconds), int(count)) for milliseconds, count in _BAR.findall(text)]
-    return ClientReport(int(events[1]), float(took[1]), bars)
+    return ClientReport(statements, seconds, bars)

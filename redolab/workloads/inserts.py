@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from redolab.machine.tools import Tools
 from redolab.workloads.data import DATABASE
 from redolab.workloads.reporting import no_report, running
-from redolab.workloads.sysbench import sysbench_command
+from redolab.workloads.sysbench import sysbench_command, totals_in
 
 TABLE = f"{DATABASE}.inserted"
 _SCHEMA = f"CREATE TABLE {TABLE} (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, filler BLOB NOT NULL) ENGINE=InnoDB"
-_EVENTS = re.compile(r"total number of events:\s+(\d+)")
-_SECONDS = re.compile(r"total time:\s+([\d.]+)s")
 _LONGER = 60.0
 
 EMPTY_TABLE = (f"CREATE DATABASE IF NOT EXISTS {DATABASE}", f"DROP TABLE IF EXISTS {TABLE}", _SCHEMA)
@@ -53,8 +50,8 @@ def insert(
     )
     with running("sysbench", command, output, no_report) as clients:
         status = clients.process.wait(seconds + _LONGER)
-    report = output.read_text(errors="replace")
-    events, took = _EVENTS.search(report), _SECONDS.search(report)
-    if status != 0 or events is None or took is None:
+    totals = totals_in(output.read_text(errors="replace"))
+    if status != 0 or totals is None:
         raise clients.failure(f"could not insert (status {status})")
-    return Inserted(commits=int(events[1]), seconds=float(took[1]))
+    commits, took = totals
+    return Inserted(commits=commits, seconds=took)

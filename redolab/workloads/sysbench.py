@@ -25,6 +25,8 @@ SCRIPTS = PROJECT.provision / "workloads"
 _OURS = ".lua"
 """Suffix of the scripts of the project; those of sysbench are named without one."""
 _REPORT = re.compile(r"tps: (?P<tps>[\d.]+).*?lat \(ms,95%\): (?P<latency>[\d.]+) err/s: (?P<errors>[\d.]+)")
+_EVENTS = re.compile(r"total number of events:\s+(\d+)")
+_SECONDS = re.compile(r"total time:\s+([\d.]+)s")
 _LOAD_THREADS = 4
 # Errors of a write that meets another, or a long-held lock; the client goes on with its next write.
 _LOCK_CONFLICTS = "1020,1205,1213"
@@ -109,6 +111,12 @@ def report_in(text: str, arrival: float) -> WorkloadReport | None:
         errors_per_second=float(match["errors"]),
         latency_95_ms=float(match["latency"]),
     )
+
+
+def totals_in(output: str) -> tuple[int, float] | None:
+    """Return the events and the seconds in the report at the end of sysbench's output; None without one."""
+    events, seconds = _EVENTS.search(output), _SECONDS.search(output)
+    return None if events is None or seconds is None else (int(events[1]), float(seconds[1]))
 
 
 def sysbench_command(tools: Tools, instance: Path, script: str, threads: int, *options: str) -> Command:
