@@ -22,6 +22,7 @@ from redolab.report.plots import COLOURS, LIMIT, MODEL, WIDTH, head, plt
 from redolab.report.table import Column, ReportTable
 from redolab.results.alike import Keyed, keyed_recoveries
 from redolab.results.comparable import comparable
+from redolab.results.load_figures import per_second
 from redolab.results.marks import (
     MARK,
     Off,
@@ -464,10 +465,10 @@ def plot_clients(series: Sequence[tuple[Row, Sequence[WorkloadReport]]]) -> Figu
     names, shared = names_and_shared(rows, {})
     figure, axes = plt.subplots(figsize=(WIDTH, 4.5), layout="constrained")
     for (row, reports), name, colour in zip(series, names, itertools.cycle(COLOURS)):
-        points, before = smoothed(reports), row["commits_before_per_s"] or 1.0
+        seconds, before = per_second(reports), row["commits_before_per_s"] or 1.0
         axes.plot(
-            [at for at, _ in points],
-            [rate / before for _, rate in points],
+            [each.end for each in seconds],
+            [each.commits / before for each in seconds],
             color=colour,
             linewidth=1.2,
             label=name or "after",
@@ -484,18 +485,3 @@ def plot_clients(series: Sequence[tuple[Row, Sequence[WorkloadReport]]]) -> Figu
     head(figure, f"{back} in {len(backs)} of {noun(len(rows), 'recovery', 'recoveries')} shown", shared)
     figure.legend(loc="outside lower center", ncols=3, fontsize="small", frameon=False)
     return figure
-
-
-def smoothed(reports: Sequence[WorkloadReport]) -> list[tuple[float, float]]:
-    """Return (time, commits a second) with the reports of each second put together: finer ones scatter."""
-    by_second = itertools.groupby(itertools.pairwise(reports), key=lambda pair: int(pair[1].monotonic))
-    return [
-        (
-            own[-1][1].monotonic,
-            statistics.fmean(
-                [each.commits_per_second for _, each in own],
-                weights=[each.monotonic - before.monotonic for before, each in own],
-            ),
-        )
-        for own in (list(pairs) for _, pairs in by_second)
-    ]

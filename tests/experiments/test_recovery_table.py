@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -14,6 +15,7 @@ from experiments.recovery.report import (
     bar_segments,
     configurations,
     phases_table,
+    plot_clients,
     recoveries_table,
 )
 from redolab.crash.records.crash import CrashImage
@@ -27,7 +29,7 @@ from redolab.results.bound import Bound
 from redolab.results.comparable import comparable
 from redolab.results.marks import Off
 from redolab.results.recoveries import Recovery
-from redolab.workloads.data import TableCheck
+from redolab.workloads.data import TableCheck, WorkloadReport
 from tests.examples import MACHINE, image, keyed, record, trial
 
 
@@ -168,18 +170,20 @@ def test_the_answer_is_one_short_sentence() -> None:
         assert len(answered.split()) <= 30
 
 
+WARM = WarmTime(
+    commits_before=200.0,
+    new_orders_before=90.0,
+    clients_started=3.31,
+    first_commit=3.6,
+    back=12.5,
+    best_share=0.93,
+    followed=17.5,
+)
+
+
 def test_what_users_met_is_a_part_of_row_table_and_bar() -> None:
-    warm = WarmTime(
-        commits_before=200.0,
-        new_orders_before=90.0,
-        clients_started=3.31,
-        first_commit=3.6,
-        back=12.5,
-        best_share=0.93,
-        followed=17.5,
-    )
-    never = replace(warm, back=None, best_share=0.4, followed=63.3)
-    came_back, did_not = record(trial(), warm=warm), record(trial(3.4), warm=never)
+    never = replace(WARM, back=None, best_share=0.4, followed=63.3)
+    came_back, did_not = record(trial(), warm=WARM), record(trial(3.4), warm=never)
     (row,) = rows_of(came_back, came_back, did_not)
     assert (row["backs"], row["back_s"], row["notpm_before"]) == ([12.5, 12.5, None], 12.5, 5400.0)
     cells = first_row(table_of(of_images([came_back, came_back, did_not])))
@@ -192,3 +196,10 @@ def test_what_users_met_is_a_part_of_row_table_and_bar() -> None:
     assert first_row(table_of(of_images([did_not])))["90 % again"] == "not by 63 (40 %)"
     assert bar_segments(rows_of(did_not)[0])[-1][0] == "rollback"
     assert "first trx" not in first_row(table_of(of_images([record(trial())])))
+
+
+def test_a_second_without_a_commit_is_drawn_at_zero() -> None:
+    (row,) = rows_of(record(trial(), warm=WARM))
+    reports = [WorkloadReport(monotonic=at, commits_per_second=100.0) for at in (4.0, 4.5, 5.0, 5.5, 6.0, 8.0)]
+    curve, *_ = plot_clients([(row, reports)]).axes[0].lines
+    assert np.asarray(curve.get_xydata()).tolist() == [[5.0, 0.5], [6.0, 0.5], [7.0, 0.0], [8.0, 1.0]]
