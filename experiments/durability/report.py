@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-import msgspec
 import polars as pl
 from matplotlib.figure import Figure
 
-from redolab.powercut.ledger import LedgerVerdict
 from redolab.powercut.state_rows import CELL, by_cell, lost_writes, power_cuts, read_by_replicas, sigkills
 from redolab.report.contents import Plot, Report
 from redolab.report.numbers import number
@@ -16,9 +14,8 @@ from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt
 from redolab.report.table import PAGE
 from redolab.results.page import report_table
 from redolab.runs.store import Run
-from redolab.runs.trial_results import Result
 
-from .experiment import Batch, Durability, DurabilityTrial, Recording
+from .experiment import Durability
 from .promises import promised
 from .variations import PLAIN, variation_of
 
@@ -65,7 +62,7 @@ def report(run: Run) -> Report:
             *(report_table(title, frame) for title, frame in details.items() if not frame.is_empty()),
         ],
         plots=[Plot("lost", partial(plot_lost, cuts=cuts))] if cuts["is_lost"].any() else [],
-        rows={"table": [row for each in results for row in state_rows(each)]},
+        rows={"table": every.to_dicts()},
     )
 
 
@@ -149,24 +146,3 @@ def plot_lost(cuts: pl.DataFrame) -> Figure:
     axes.set_xlabel("seconds taken back, a mark each state that lost some; dashed: a second")
     head(figure, answer(cuts).removesuffix("."), "")
     return figure
-
-
-def state_rows(result: Result[Recording, Batch, DurabilityTrial]) -> list[dict[str, object]]:
-    """Return a row for each state, for programs."""
-    return [
-        {
-            **msgspec.structs.asdict(result.group),
-            "version": result.trial.version,
-            "cuts": str(result.step.cuts),
-            "moment": str(each.moment),
-            "cut_s": each.seconds,
-            "survivors": str(each.cut.survivors),
-            "place": each.cut.place,
-            "seed": each.cut.seed,
-            "state_hash": each.hash,
-            "outcome": str(each.outcome),
-            **{name: each.ledger and getattr(each.ledger, name) for name in LedgerVerdict.__struct_fields__},
-            "failed_checks": len(each.failed),
-        }
-        for each in result.trial.verdicts
-    ]

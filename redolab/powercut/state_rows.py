@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from redolab.powercut.cut_verdict import CutVerdict
 from redolab.powercut.explaining import Explanation
-from redolab.powercut.ledger import Fault
+from redolab.powercut.ledger import Fault, LedgerVerdict
 from redolab.report.labels import server_label
 from redolab.runs.loading import load_experiment
 from redolab.runs.store import Run
@@ -17,15 +17,8 @@ if TYPE_CHECKING:
 
 CELL = ("label", "trx_commit", "binlog", "variation")
 """Columns of a server and its settings."""
-_COUNTS = (
-    "lost",
-    "prepared_lost",
-    "seen_then_lost",
-    "only_in_tables",
-    "only_in_binary_log",
-    "only_on_replica",
-    "defining",
-)
+_COUNTS = tuple(name for name in LedgerVerdict.__struct_fields__ if name not in {"seconds_back", "misdefined"})
+"""Fields of a verdict that are counts, or true or false."""
 _WORDS = 3
 """Most ranges of lost sectors to list."""
 
@@ -34,10 +27,10 @@ def power_cuts(runs: Sequence[Run]) -> polars.DataFrame:
     """Return a row for each crash state, in the order of measuring.
 
     Columns: the configuration (`label`, `trx_commit`, `sync_binlog`, also as `binlog` in words, and `variation`), the
-    `recording` and the `hash` of the state's content. `cuts`: choice of the cut, `moment`: its time in the load,
-    `outcome`: of the recovery. Counts of transactions as in `LedgerVerdict`, null if they could not be read, and the
-    faults: `is_lost`, `is_apart`, `is_broken`.
-    `writes_lost` and `explained`: the losses that cause the fault, if they were searched for.
+    `recording` and the `hash` of the state's content. `cuts`: choice of the cut. `moment`: its time in the load, and
+    `cut_s`: seconds from the clients' beginning to it. `place`, `survivors` and `seed`: what makes the cut again.
+    `outcome`: of the recovery. Counts as in `LedgerVerdict`, null if they could not be read, and the faults: `is_lost`,
+    `is_apart`, `is_broken`. `writes_lost` and `explained`: the losses that cause the fault, if they were searched for.
     """
     import polars as pl
 
@@ -49,6 +42,7 @@ def power_cuts(runs: Sequence[Run]) -> polars.DataFrame:
             of_trial: dict[str, object] = {
                 "run": run.name,
                 "server": group.server,
+                "version": trial.version,
                 "label": server_label(group.server, trial.version),
                 "trx_commit": group.trx_commit,
                 "sync_binlog": group.sync_binlog,
@@ -68,11 +62,16 @@ def _state(state: CutVerdict) -> dict[str, object]:
     ledger, why, faults = state.ledger, state.explanation, state.faults
     return {
         "moment": str(state.moment),
+        "cut_s": state.seconds,
+        "survivors": str(state.cut.survivors),
+        "place": state.cut.place,
+        "seed": state.cut.seed,
         "hash": state.hash,
         "outcome": str(state.outcome),
         **{name: None if ledger is None else int(getattr(ledger, name)) for name in _COUNTS},
         "seconds_back": ledger.seconds_back if ledger is not None and ledger.lost else None,
         "misdefined": "" if ledger is None else ledger.misdefined,
+        "failed_checks": len(state.failed),
         "is_lost": Fault.LOST in faults,
         "is_apart": Fault.APART in faults,
         "is_broken": Fault.BROKEN in faults,
