@@ -51,7 +51,7 @@ def recorded(
     commits, changes, flushes = load.ledger.acknowledgements, load.recording.changes, load.recording.flushes
     stage.outcome = f"{len(commits):,} commits, {len(changes):,} writes, {len(flushes):,} flushes"
     variation = variation_of(group.variation)
-    history = History(load.recording, variation.cache, obeys=variation.obeys)
+    history = History(load.recording, volatile=variation.cache.volatile, obeys=variation.obeys)
     return RecoveredStates(lab, run, wanted, load, history, variation, conditions.jobs)
 
 

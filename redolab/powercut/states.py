@@ -18,7 +18,6 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from redolab.disks.profiles import VOLATILE, Cache
 from redolab.grouping import by_key
 from redolab.powercut.recording import DiskEvent, Recording
 
@@ -79,11 +78,15 @@ class DiskState:
 class History:
     """Crash states that a recording allows, at each of its places."""
 
-    def __init__(self, recording: Recording, cache: Cache = VOLATILE, *, obeys: bool = True) -> None:
-        """Read the recording. `obeys`: the disk carries out flushes; False: it answers them and may lose the data."""
+    def __init__(self, recording: Recording, *, volatile: bool = True, obeys: bool = True) -> None:
+        """Read the recording.
+
+        `volatile`: a cut empties the disk's cache; False: what the disk has answered survives. `obeys`: the disk carries
+        out flushes; False: it answers them and may lose the data.
+        """
         self.recording = recording
         self._changes = recording.changes
-        self._cache = cache
+        self._volatile = volatile
         self._obeys = obeys
         spans = [self._span(number) for number in self._changes]
         self.sectors: NDArray[np.int64] = np.unique(np.concatenate(spans)) if spans else np.zeros(0, dtype=np.int64)
@@ -102,7 +105,7 @@ class History:
         """Return for each change the place from which on no cut can lose it."""
         recording = self.recording
         answered = recording.answered[self._changes]
-        if not self._cache.volatile:
+        if not self._volatile:
             return answered
         flushes = recording.flushes[~recording.failed[recording.flushes]]
         asked, carried_out = recording.asked[flushes], recording.answered[flushes]
@@ -117,13 +120,7 @@ class History:
     def at_risk(self, place: int) -> NDArray[np.int64]:
         """Return the indices of the changes that a cut at `place` may lose: arrived and not durable, in order."""
         asked = self.recording.asked[self._changes] < place
-        risky = np.asarray(self._changes[asked & (self._durable > place)])
-        if self._cache.size is None or not self._cache.volatile:
-            return risky
-        # Changes that have left a bounded cache for the platter are safe; unanswered changes never were in the cache.
-        answered = self.recording.answered[risky] <= place
-        bytes_after = np.cumsum(self.recording.length[risky][::-1])[::-1]
-        return np.asarray(risky[~answered | (bytes_after <= self._cache.size)])
+        return np.asarray(self._changes[asked & (self._durable > place)])
 
     def at_risk_until(self, number: int) -> int:
         """Return the place from which on no cut can lose that change; the largest int64 if every cut can."""

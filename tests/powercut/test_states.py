@@ -5,10 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 
-from redolab.disks.profiles import Cache
 from redolab.powercut.recording import DiskEvent, Recording
 from redolab.powercut.states import SECTOR, History, PowerCut, Survivors, survivors_of
 from tests.powercut.recordings import recording_of
@@ -74,7 +72,7 @@ def test_states_are_what_a_plain_disk_would_hold(volatile: bool) -> None:
     draw = random.Random(1)
     for seed in range(_RECORDINGS // 2):
         recording = _drawn(draw)
-        history = History(recording, Cache(volatile=volatile))
+        history = History(recording, volatile=volatile)
         for place in range(0, recording.places + 1, 7):
             came = [n for n in recording.changes.tolist() if recording.asked[n] < place]
             durable = {n for n in came if _is_durable(recording, n, place, volatile=volatile)}
@@ -139,17 +137,8 @@ def test_a_flush_covers_what_was_answered_before_it_came_and_holds_from_its_own_
     assert [covered.at_risk(place).tolist() for place in range(5)] == [[], [0], [0], [0], []]
 
 
-def test_a_cache_of_some_size_loses_no_more_than_it_holds() -> None:
-    writes = [(DiskEvent.WRITE, n * SECTOR, SECTOR, n * SECTOR) for n in range(10)]
-    order = [signed for n in range(1, 11) for signed in (n, -n)]
-    history = History(recording_of(writes, order), Cache(size=3 * SECTOR))
-    assert history.at_risk(20).tolist() == [7, 8, 9]
-    kept = history.state(PowerCut(place=20, survivors=Survivors.NONE)).sources
-    assert np.flatnonzero(kept >= 0).tolist() == [0, 1, 2, 3, 4, 5, 6]
-
-
 def test_a_write_that_was_never_answered_may_be_there_even_without_a_volatile_cache() -> None:
-    history = History(recording_of([(DiskEvent.WRITE, 0, SECTOR, 0)], [1]), Cache(volatile=False))
+    history = History(recording_of([(DiskEvent.WRITE, 0, SECTOR, 0)], [1]), volatile=False)
     hashes = {history.state(PowerCut(place=1, survivors=kind)).hash for kind in (Survivors.NONE, Survivors.ALL)}
     assert len(hashes) == 2
 

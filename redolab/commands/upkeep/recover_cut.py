@@ -28,7 +28,7 @@ def recover_cut(folder: Path, server: str | None, progress: Progress) -> None:
     with open_lab(progress, RunStore().clear_unfinished) as lab, cut_room(lab) as room:
         recovering = lab.server(server or kept.server)
         load = load_of(kept, folder, room)
-        history = History(load.recording, kept.cache, obeys=kept.obeys)
+        history = History(load.recording, volatile=kept.cache.volatile, obeys=kept.obeys)
         task = StateTask(
             number=1,
             state=history.state_without(kept.explanation.place, kept.explanation.losses),
