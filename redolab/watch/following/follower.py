@@ -112,7 +112,7 @@ class Follower:
         self._has_log = has_log
         self._log = LogCourse()
         self._rates: deque[tuple[float, float, float | None]] = deque()
-        self._tracks = cache(experience.tracks)
+        self._courses_of = cache(experience.courses_of)
         self.attach(process, now)
 
     def attach(self, process: ShownProcess | None, now: float) -> None:
@@ -277,8 +277,8 @@ class Follower:
     def _left(self, done: Done) -> TimeLeft:
         kind = self._kind()
         # Recorded servers with silent logs are no measure for one that is seen reading.
-        tracks = self._tracks(kind, shows_reading=done.read > 0)
-        return time_left(done, tracks, self._experience.widening_of(self._way(), kind))
+        courses = self._courses_of(kind, shows_reading=done.read > 0)
+        return time_left(done, courses, self._experience.widening_of(self._way(), kind))
 
     def _kind(self) -> str | None:
         dialect = self._dialect()
