@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from redolab.crash.recovery.replays import RecordedProcess, Replay, course_of, replays_in
-from redolab.errorlog.stamps import records
 from redolab.grouping import by_key
 from redolab.results.committed import FOLLOWED
 from redolab.runs.pages import measured_runs
 from redolab.watch.following.follow import RECOVERIES
 from redolab.watch.following.follower import Follower
-from redolab.watch.following.log_tail import LoggedRecord
 from redolab.watch.following.time_left import (
     ANY_KIND,
     Course,
@@ -167,8 +165,7 @@ def _followed(
         now = process.started + mark * replay.ready
         for after, text in replay.lines if has_log else ():
             if before < (at := process.started + after) <= now:
-                for record in records(text):
-                    follower.hear(LoggedRecord(record, at))
+                follower.hear_line(text, at)
         for look in process.looks:
             if before < look.at <= now:
                 follower.look(look.at)

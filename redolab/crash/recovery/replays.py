@@ -11,7 +11,6 @@ import msgspec
 from redolab.crash.records.recovery import RecoveryTrial
 from redolab.crash.recovery.looks import Beginning, looks_of
 from redolab.errorlog.files import arrivals_of, read_stamped_log
-from redolab.errorlog.stamps import records
 from redolab.results.crashes import crashes_of
 from redolab.runs.store import Run
 from redolab.servers.dialects import dialect_of_version
@@ -82,8 +81,7 @@ class Replay:
         for moment in moments:
             while heard < len(self.lines) and self.lines[heard][0] <= moment:
                 at, text = self.lines[heard]
-                for record in records(text):
-                    log.hear(record, at)
+                log.hear_line(text, at)
                 heard += 1
             yield log
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import cache
 
 from redolab.errorlog.kinds import Family, Phase
+from redolab.errorlog.stamps import records
 from redolab.errorlog.tablespaces import FilesSeen
 from redolab.errorlog.watch import Watch
 from redolab.errors import InvalidInput
@@ -143,6 +144,11 @@ class Follower:
             # Lines of another start say nothing about this one.
             self._watch = Watch(logged.at)
         self._watch.hear(logged.at, (logged.record.text,))
+
+    def hear_line(self, text: str, at: float) -> None:
+        """Take in the records of a line logged at that time."""
+        for record in records(text):
+            self.hear(LoggedRecord(record, at))
 
     def hear_unfinished(self, text: str) -> None:
         """Take in the beginning of a line whose end has not come yet."""
