@@ -36,11 +36,11 @@ def main() -> None:
                 f"{name:<14} a look {look * 1000:.1f} ms, {look / EVERY:.1%} of a core; redo log files {files * 1000:.1f} ms"
             )
     known = experience()
-    tracks = known.tracks("MySQL 9")
+    courses = known.courses_of("MySQL 9")
     done = Done(elapsed=20.0, total=2.0 * GIB, read=1.0 * GIB, reading_s=18.0)
     widening = known.widening_of(Way.PROCESS, "MySQL 9")
-    took = _seconds(lambda: time_left(done, tracks, widening))
-    print(f"time left by {len(tracks)} recoveries {took * 1000:.1f} ms")
+    took = _seconds(lambda: time_left(done, courses, widening))
+    print(f"time left by {len(courses)} recoveries {took * 1000:.1f} ms")
 
 
 def _measured(lab: Lab, name: str, folder: Path) -> tuple[float, float]:

@@ -26,11 +26,6 @@ struct flash {
     int64_t free_from[];
 };
 
-static int64_t later_of(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* The stream that a request goes on with, or one that begins with it; `goes_on` tells which. */
 static struct stream *find_stream(struct stream *streams, const struct request *request, bool *goes_on)
 {
@@ -74,12 +69,12 @@ static void flash_submit(struct timing *timing, struct request *request)
     const struct parameters *parameters = &flash->parameters;
 
     if (request->operation == OPERATION_FLUSH) {
-        timing_decide(request, request->arrived + parameters->flush, false);
+        timing_decide(request, request->arrived + parameters->flush);
         return;
     }
     if (request->operation == OPERATION_TRIM) {
         /* A command without data. */
-        timing_decide(request, request->arrived + parameters->write, false);
+        timing_decide(request, request->arrived + parameters->write);
         return;
     }
     bool writes = request->operation == OPERATION_WRITE;
@@ -104,7 +99,7 @@ static void flash_submit(struct timing *timing, struct request *request)
     int64_t beyond = request->length > LATENCY_IS_FOR ? request->length - LATENCY_IS_FOR : 0;
     int64_t due = begins + latency + timing_at_rate(beyond, rate);
     *place = due;
-    timing_decide(request, due, false);
+    timing_decide(request, due);
 }
 
 static int64_t flash_advance(struct timing *timing, int64_t now)

@@ -25,7 +25,7 @@ struct gate {
     int64_t next;       /* when the model has more to decide */
     int64_t sleeps_for; /* what the clock sleeps for */
     struct held *first; /* to be answered, of those that are decided and ready */
-    int64_t requests[OPERATION_TRIM + 1], bytes[OPERATION_TRIM + 1];
+    int64_t requests[OPERATION_TRIM + 1];
     int64_t latency, late; /* ns that the modelled disk took for all requests, and that the client has them later */
 };
 
@@ -202,9 +202,7 @@ void gate_enter(struct gate *gate, struct held *held, enum operation operation, 
     held->ready = false;
     held->gate = gate;
     gate->requests[operation]++;
-    gate->bytes[operation] += length;
     if (gate->limited) {
-        held->request.on_decided = NULL;
         gate->timing->submit(gate->timing, &held->request);
         if (held->request.decided) {
             gate->latency += held->request.due - now;
@@ -249,7 +247,6 @@ bool gate_obey(struct gate *gate, const char *line)
         gate->timing->reset(gate->timing, clock_now());
         gate->limited = true;
         memset(gate->requests, 0, sizeof gate->requests);
-        memset(gate->bytes, 0, sizeof gate->bytes);
         gate->latency = gate->late = 0;
     } else if (strcmp(line, "limits off") == 0) {
         gate->timing->reset(gate->timing, clock_now());
@@ -270,11 +267,9 @@ int gate_say(struct gate *gate, char *text, size_t size)
     pthread_mutex_lock(&gate->lock);
     int length = snprintf(text, size,
                           "{\"limits\":\"%s\",\"overhead_ns\":%" PRId64 ",\"reads\":%" PRId64 ",\"writes\":%" PRId64
-                          ",\"flushes\":%" PRId64 ",\"bytes_read\":%" PRId64 ",\"bytes_written\":%" PRId64
-                          ",\"latency_ns\":%" PRId64 ",\"late_ns\":%" PRId64 "}\n",
+                          ",\"flushes\":%" PRId64 ",\"latency_ns\":%" PRId64 ",\"late_ns\":%" PRId64 "}\n",
                           gate->limited ? "on" : "off", gate->overhead, gate->requests[OPERATION_READ], gate->requests[OPERATION_WRITE],
-                          gate->requests[OPERATION_FLUSH], gate->bytes[OPERATION_READ], gate->bytes[OPERATION_WRITE], gate->latency,
-                          gate->late);
+                          gate->requests[OPERATION_FLUSH], gate->latency, gate->late);
     pthread_mutex_unlock(&gate->lock);
     return length;
 }

@@ -52,8 +52,7 @@ int main(int count, char *words[])
         if (!read_cache(words[first++] + sizeof CACHE - 1, &promises.cache))
             return usage("volatile= is a number of bytes, or any");
     }
-    if (!parameters_read(&parameters, count - first, words + first, why, sizeof why) ||
-        !parameters_check(&parameters, why, sizeof why))
+    if (!parameters_read(&parameters, count - first, words + first, why, sizeof why))
         return usage(why);
     return serve(words[0], words[1], words[2], &parameters, &promises);
 }

@@ -73,11 +73,37 @@ static const struct known *find(const char *name, size_t length)
     return NULL;
 }
 
+/* Whether a disk can have these figures: false, with the reason in `why`, otherwise. */
+static bool check(const struct parameters *parameters, char *why, size_t why_size)
+{
+    if (parameters->kind != KIND_SPINNING)
+        return true;
+    /* The curve of timing_seek must rise with the distance: see there. */
+    int64_t full = parameters->seek_full - parameters->seek_track;
+    int64_t average = parameters->seek_average - parameters->seek_track;
+    if (full < 0 || average * 3 < full || average * 15 > full * 8) {
+        snprintf(why, why_size, "seek times of %.1f, %.1f and %.1f ms (next, average, all tracks) belong to no disk",
+                 (double)parameters->seek_track / 1e6, (double)parameters->seek_average / 1e6,
+                 (double)parameters->seek_full / 1e6);
+        return false;
+    }
+    if (parameters->spindles % parameters->mirrors != 0) {
+        snprintf(why, why_size, "%d spindles are not a multiple of %d mirrors", (int)parameters->spindles,
+                 (int)parameters->mirrors);
+        return false;
+    }
+    if (parameters->spindles > parameters->mirrors && parameters->stripe == 0) {
+        snprintf(why, why_size, "more than one spindle needs a stripe");
+        return false;
+    }
+    return true;
+}
+
 bool parameters_read(struct parameters *parameters, int count, char *const words[], char *why, size_t why_size)
 {
     bool given[sizeof KNOWN / sizeof *KNOWN] = {false};
 
-    *parameters = (struct parameters){.kind = KIND_UNLIMITED, .read_on = -1, .spindles = 1, .mirrors = 1};
+    *parameters = (struct parameters){.kind = KIND_UNLIMITED, .read_on = -1, .depth = 1, .spindles = 1, .mirrors = 1};
     for (int i = 0; i < count; i++) {
         const char *equals = strchr(words[i], '=');
         if (equals == NULL) {
@@ -114,32 +140,7 @@ bool parameters_read(struct parameters *parameters, int count, char *const words
     }
     if (parameters->read_on < 0)
         parameters->read_on = parameters->read;
-    return true;
-}
-
-bool parameters_check(const struct parameters *parameters, char *why, size_t why_size)
-{
-    if (parameters->kind != KIND_SPINNING)
-        return true;
-    /* The curve of timing_seek must rise with the distance: see there. */
-    int64_t full = parameters->seek_full - parameters->seek_track;
-    int64_t average = parameters->seek_average - parameters->seek_track;
-    if (full < 0 || average * 3 < full || average * 15 > full * 8) {
-        snprintf(why, why_size, "seek times of %.1f, %.1f and %.1f ms (next, average, all tracks) belong to no disk",
-                 (double)parameters->seek_track / 1e6, (double)parameters->seek_average / 1e6,
-                 (double)parameters->seek_full / 1e6);
-        return false;
-    }
-    if (parameters->spindles % parameters->mirrors != 0) {
-        snprintf(why, why_size, "%d spindles are not a multiple of %d mirrors", (int)parameters->spindles,
-                 (int)parameters->mirrors);
-        return false;
-    }
-    if (parameters->spindles > parameters->mirrors && parameters->stripe == 0) {
-        snprintf(why, why_size, "more than one spindle needs a stripe");
-        return false;
-    }
-    return true;
+    return check(parameters, why, why_size);
 }
 
 void parameters_explain(void)

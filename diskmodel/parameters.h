@@ -47,11 +47,11 @@ struct parameters {
     int64_t stripe;       /* bytes in a row on one spindle */
 };
 
-/* Reads KEY=VALUE words. False, with the reason in `why`, for one that means nothing or that its kind lacks. */
+/*
+ * Reads KEY=VALUE words. False, with the reason in `why`, for one that means nothing or that its kind lacks, and for figures that
+ * no disk has.
+ */
 bool parameters_read(struct parameters *parameters, int count, char *const words[], char *why, size_t why_size);
-
-/* Whether a disk of these figures can be: false, with the reason in `why`, otherwise. */
-bool parameters_check(const struct parameters *parameters, char *why, size_t why_size);
 
 /* Writes what may stand on the command line to standard error. */
 void parameters_explain(void);

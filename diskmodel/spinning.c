@@ -62,11 +62,6 @@ struct spinning {
     struct set sets[];
 };
 
-static int64_t later_of(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static int64_t transfer(const struct spinning *disk, int64_t length)
 {
     return timing_at_rate(length, disk->parameters.rate);
@@ -193,11 +188,11 @@ static int64_t next_dirty(const struct spinning *disk, const struct set *set, in
     return word * WORD + __builtin_ctzll(bits);
 }
 
-static void part_done(struct spinning *disk, struct request *request, int64_t done, bool later)
+static void part_done(struct spinning *disk, struct request *request, int64_t done)
 {
     request->due = later_of(request->due, done + disk->parameters.command);
     if (--request->parts_left == 0)
-        timing_decide(request, request->due, later);
+        timing_decide(request, request->due);
 }
 
 /* Where the byte at `offset` of the disk lies, and how many bytes from there lie in a row. */
@@ -251,13 +246,13 @@ static void read_part(struct spinning *disk, struct set *set, struct request *re
 {
     set->asked = request->arrived;
     if (all_dirty(set, offset, length) || !enqueue(set, (struct part){request, offset, length}))
-        part_done(disk, request, request->arrived, false);
+        part_done(disk, request, request->arrived);
 }
 
 static void write_part(struct spinning *disk, struct set *set, struct request *request, int64_t offset, int64_t length)
 {
     if (!enqueue(set, (struct part){request, offset, length}))
-        part_done(disk, request, request->arrived, false);
+        part_done(disk, request, request->arrived);
     (void)disk;
 }
 
@@ -273,7 +268,7 @@ static int64_t blocks_of(const struct request *request)
 }
 
 /* Answers writes that wait for the cache as far as there is room at `now`. */
-static void admit_writes(struct spinning *disk, int64_t now, bool later)
+static void admit_writes(struct spinning *disk, int64_t now)
 {
     while (disk->writes != NULL) {
         struct request *request = disk->writes;
@@ -284,7 +279,7 @@ static void admit_writes(struct spinning *disk, int64_t now, bool later)
             disk->last = &disk->writes;
         request->due = later_of(request->arrived, now);
         each_part(disk, request, cache_part);
-        timing_decide(request, request->due + disk->parameters.command, later);
+        timing_decide(request, request->due + disk->parameters.command);
     }
 }
 
@@ -296,7 +291,7 @@ static void end_flushes(struct spinning *disk, int64_t now)
         struct request *request = *place;
         if (request->flushed_at <= disk->written_out) {
             *place = request->next;
-            timing_decide(request, now + disk->parameters.command, true);
+            timing_decide(request, now + disk->parameters.command);
         } else {
             place = &request->next;
         }
@@ -324,7 +319,7 @@ static void write_out(struct spinning *disk, struct set *set, int64_t begins)
     set->asked = 0;
     disk->written_until = later_of(disk->written_until, done);
     end_flushes(disk, disk->written_until);
-    admit_writes(disk, done, true);
+    admit_writes(disk, done);
 }
 
 /* Serves the nearest command of a set's queue that has come by `begins`, with the head that has it first. */
@@ -366,7 +361,7 @@ static void serve_nearest(struct spinning *disk, struct set *set, int64_t begins
         int64_t from = later_of(begins, head->free);
         best_done = later_of(best_done, move(disk, head, from, part.offset, part.length, reads));
     }
-    part_done(disk, part.request, best_done, true);
+    part_done(disk, part.request, best_done);
 }
 
 /* What a set does next: when, and whether it is to write out. TIMING_NEVER if it has nothing to do. */
@@ -438,7 +433,7 @@ static void spinning_submit(struct timing *timing, struct request *request)
                 for (int i = 0; i < disk->set_count; i++)
                     for (int j = 0; j < disk->parameters.mirrors; j++)
                         settled = later_of(settled, disk->sets[i].heads[j].free);
-            timing_decide(request, settled + disk->parameters.command, false);
+            timing_decide(request, settled + disk->parameters.command);
             return;
         }
         for (int i = 0; i < disk->set_count; i++)
@@ -451,7 +446,7 @@ static void spinning_submit(struct timing *timing, struct request *request)
         if (disk->cache_blocks > 0) {
             *disk->last = request;
             disk->last = &request->next;
-            admit_writes(disk, request->arrived, false);
+            admit_writes(disk, request->arrived);
             if (request->decided)
                 return;
             for (int i = 0; i < disk->set_count; i++)
@@ -467,7 +462,7 @@ static void spinning_submit(struct timing *timing, struct request *request)
         break;
     case OPERATION_TRIM:
         /* A command without data. */
-        timing_decide(request, request->arrived + disk->parameters.command, false);
+        timing_decide(request, request->arrived + disk->parameters.command);
         return;
     }
     spinning_advance(timing, request->arrived);
@@ -480,19 +475,19 @@ static void spinning_reset(struct timing *timing, int64_t now)
     while (disk->flushes != NULL) {
         struct request *request = disk->flushes;
         disk->flushes = request->next;
-        timing_decide(request, now, true);
+        timing_decide(request, now);
     }
     while (disk->writes != NULL) {
         struct request *request = disk->writes;
         disk->writes = request->next;
-        timing_decide(request, now, true);
+        timing_decide(request, now);
     }
     disk->last = &disk->writes;
     for (int i = 0; i < disk->set_count; i++) {
         struct set *set = &disk->sets[i];
         for (size_t j = 0; j < set->queued; j++)
             if (--set->queue[j].request->parts_left == 0)
-                timing_decide(set->queue[j].request, now, true);
+                timing_decide(set->queue[j].request, now);
         set->queued = 0;
         if (set->dirty != NULL)
             memset(set->dirty, 0, (size_t)((disk->blocks + WORD - 1) / WORD) * sizeof *set->dirty);

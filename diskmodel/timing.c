@@ -1,61 +1,23 @@
 #include "timing.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Bytes times nanoseconds. */
 __extension__ typedef __int128 wide;
 
-static void unlimited_submit(struct timing *timing, struct request *request)
-{
-    (void)timing;
-    timing_decide(request, request->arrived, false);
-}
-
-static int64_t unlimited_advance(struct timing *timing, int64_t now)
-{
-    (void)timing;
-    (void)now;
-    return TIMING_NEVER;
-}
-
-static void unlimited_reset(struct timing *timing, int64_t now)
-{
-    (void)timing;
-    (void)now;
-}
-
-static void unlimited_destroy(struct timing *timing)
-{
-    free(timing);
-}
-
-static struct timing *unlimited_create(void)
-{
-    struct timing *timing = malloc(sizeof *timing);
-    if (timing != NULL)
-        *timing = (struct timing){unlimited_submit, unlimited_advance, unlimited_reset, unlimited_destroy};
-    return timing;
-}
-
 struct timing *timing_create(const struct parameters *parameters)
 {
-    switch (parameters->kind) {
-    case KIND_FLASH:
-        return flash_create(parameters);
-    case KIND_SPINNING:
+    if (parameters->kind == KIND_SPINNING)
         return spinning_create(parameters);
-    case KIND_UNLIMITED:
-        break;
-    }
-    return unlimited_create();
+    /* Unlimited is flash without latencies and limits. */
+    return flash_create(parameters);
 }
 
-void timing_decide(struct request *request, int64_t due, bool later)
+void timing_decide(struct request *request, int64_t due)
 {
     request->due = due;
     request->decided = true;
-    if (later && request->on_decided != NULL)
+    if (request->on_decided != NULL)
         request->on_decided(request);
 }
 

@@ -19,7 +19,7 @@ struct request {
     int64_t arrived;        /* ns of any clock that only goes forward */
     int64_t due;            /* when the disk answers it; known once it is decided */
     bool decided;
-    void (*on_decided)(struct request *request); /* called when it is decided later than at its submission; may be NULL */
+    void (*on_decided)(struct request *request); /* called when it is decided; set after its submission, or never */
 
     /* the model's own */
     int parts_left;
@@ -45,7 +45,13 @@ struct timing *flash_create(const struct parameters *parameters);
 struct timing *spinning_create(const struct parameters *parameters);
 
 /* Sets when a request is due, and tells whoever waits for it. */
-void timing_decide(struct request *request, int64_t due, bool later);
+void timing_decide(struct request *request, int64_t due);
+
+/* The later of two times. */
+static inline int64_t later_of(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 /* How long `count` of something take at `rate` a second, in ns; 0 for no rate. */
 int64_t timing_at_rate(int64_t count, int64_t rate);

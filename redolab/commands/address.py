@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 class GivenServer:
     """Values of these options as given."""
 
-    defaults_file: Path | None
+    defaults_file: str | None
     socket: str | None
     host: str | None
     port: int | None
@@ -56,7 +55,7 @@ class GivenServer:
 address_options = gathered(
     "server_at",
     GivenServer,
-    click.option("-c", "--defaults-file", type=click.Path(path_type=Path), metavar="FILE", help="An option file's [client] part."),
+    click.option("-c", "--defaults-file", type=click.Path(), metavar="FILE", help="An option file's [client] part."),
     click.option("--socket", metavar="PATH", help="The server's unix socket."),
     click.option("--host", metavar="NAME", help="The server's host."),
     click.option("--port", type=int, metavar="N", help="Its port.  [default: 3306]"),

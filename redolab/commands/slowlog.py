@@ -240,14 +240,15 @@ def _command_again(address: Address) -> str:
 
     this = Path(sys.argv[0]).absolute()
     program = [sys.executable, "-m", "redolab"] if this.suffix == ".py" else [str(this)]
+    noted = address.noted()
     options = [
         (name, str(value))
         for name, value in (
-            ("--defaults-file", address.defaults_file and Path(address.defaults_file).absolute()),
-            ("--socket", address.socket and Path(address.socket).absolute()),
-            ("--host", address.host),
-            ("--port", address.port),
-            ("--user", address.user),
+            ("--defaults-file", noted.defaults_file),
+            ("--socket", noted.socket),
+            ("--host", noted.host),
+            ("--port", noted.port),
+            ("--user", noted.user),
         )
         if value
     ]

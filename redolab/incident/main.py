@@ -29,7 +29,7 @@ def follow_options() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("log", nargs="?", metavar="[LOG]")
     add("--pid", type=int, metavar="N", help="The server's process, on this machine.  [default: who writes the log]")
-    add("-c", "--defaults-file", type=Path, metavar="FILE", help="An option file's [client] part.")
+    add("-c", "--defaults-file", metavar="FILE", help="An option file's [client] part.")
     add("--socket", metavar="PATH", help="The server's unix socket.")
     add("--host", metavar="NAME", help="The server's host.")
     add("--port", type=int, metavar="N", help="Its port.  [default: 3306]")

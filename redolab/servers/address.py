@@ -30,7 +30,7 @@ _NOBODY_ANSWERS = (
 class Address:
     """Address of a server and the account that connects to it. The text form leaves out the password."""
 
-    defaults_file: Path | None = None
+    defaults_file: str | None = None
     socket: str | None = None
     host: str | None = None
     port: int | None = None
@@ -46,6 +46,11 @@ class Address:
         if self.host:
             return f"{self.host}:{self.port}" if self.port else self.host
         return f"the server in {self.defaults_file}"
+
+    def noted(self) -> Address:
+        """Return the address in the form for a note: valid in every folder, and without the password."""
+        file, socket = (str(Path(each).absolute()) if each else None for each in (self.defaults_file, self.socket))
+        return Address(file, socket, self.host, self.port, self.user)
 
     def with_password(self, asked: str | None) -> Address:
         """Return a copy with a password: the one given, else `MYSQL_PWD`, unless the option file has a password."""
@@ -68,7 +73,7 @@ class Address:
         Raises `pymysql.MySQLError`, or `LabError` where a password could only be sent with a package that is missing.
         """
         given: dict[str, Any] = {
-            "read_default_file": str(self.defaults_file) if self.defaults_file else None,
+            "read_default_file": self.defaults_file,
             "unix_socket": self.socket,
             "host": self.host,
             "port": self.port,
@@ -93,7 +98,7 @@ class Address:
         if self.defaults_file is None:
             return options
         try:
-            with self.defaults_file.open() as file:
+            with Path(self.defaults_file).open() as file:
                 options.read_file(file)
         except (OSError, UnicodeDecodeError, configparser.Error) as error:
             reason = str(error).splitlines()[0]

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from redolab.errorlog import FoundStart, Phase, Timeline, as_json, starts
 from redolab.errorlog.files import read_log
 from redolab.errorlog.picture import picture
-from redolab.errorlog.stamps import records
 from redolab.errorlog.summary import StartSummary
 from redolab.watch.following.log_course import LogCourse
 from tests.logs import ERROR_LOGS
@@ -123,8 +122,7 @@ def follow_through(log: bytes) -> None:
     """Follow a log as `redolab follow` does, a second for each line."""
     course = LogCourse()
     for second, line in enumerate(log.decode("utf-8", "replace").split("\n")):
-        for record in records(line):
-            course.hear(record, float(second))
+        course.hear_line(line, float(second))
         course.hear_unfinished(line[: len(line) // 2])
         done = course.done(float(second))
         assert done.read >= 0

@@ -27,7 +27,7 @@ from redolab.incident.main import follow_options, timeline_options
 from redolab.project import PROJECT
 from redolab.units import MIB
 from redolab.watch.following.follow import experience
-from redolab.watch.following.time_left import POINTS, Done, Track, Way, time_left
+from redolab.watch.following.time_left import POINTS, Done, Way, time_left
 from tests.command import redolab
 from tests.logs import ERROR_LOGS
 from tests.watch.test_follow import recorded
@@ -116,7 +116,7 @@ def test_a_recovery_that_is_followed_is_the_same(server: str, packed: Path, alon
 
 
 ASK = """
-import functools, pkgutil, sys
+import pkgutil, sys
 sys.path.insert(0, {packed!r})
 from redolab.incident.older import add_to_python
 add_to_python()
@@ -124,11 +124,10 @@ import msgspec
 from redolab.watch.following.follow import experience
 from redolab.watch.following.time_left import Done, Way, time_left
 known = experience(pkgutil.get_data("redolab.incident", "recoveries.json.xz"))
-tracks_of = functools.lru_cache(None)(lambda kind, shows: known.tracks(kind, shows_reading=shows))
 for values in msgspec.json.decode(sys.stdin.read()):
     kind = values.pop("kind")
-    tracks = tracks_of(kind, values["read"] > 0)
-    left = time_left(Done(**values), tracks, known.widening_of(Way.FILES, kind))
+    courses = known.courses_of(kind, shows_reading=values["read"] > 0)
+    left = time_left(Done(**values), courses, known.widening_of(Way.FILES, kind))
     print(msgspec.json.encode(left).decode())
 """
 
@@ -136,21 +135,20 @@ for values in msgspec.json.decode(sys.stdin.read()):
 def test_the_time_left_is_the_same_in_the_middle_of_recorded_recoveries(packed: Path, alone: list[str]) -> None:
     """One recording in five is followed, each to another point."""
     known = experience()
-    tracks_of = cache(lambda kind, shows: known.tracks(kind, shows_reading=shows))
     asked = []
     for number, course in enumerate(known.courses[::5]):
-        track, point = Track(course), number % POINTS
+        point = number % POINTS
         done = Done(
-            elapsed=track.ready * point / POINTS,
-            total=float(track.redo) if number % 3 else None,
-            read=track.read[point] * track.redo,
-            applied=track.applied[point] * track.redo if number % 2 else None,
-            complete=track.complete[point] * track.redo,
-            reading_s=track.reading[point],
-            applying_s=track.applying[point],
-            unseen_s=track.unseen[point],
-            in_batch_s=track.in_batch[point],
-            pages_a_mib=track.pages_a_mib[point] or None,
+            elapsed=course.ready * point / POINTS,
+            total=float(course.redo) if number % 3 else None,
+            read=course.read[point] * course.redo,
+            applied=course.applied[point] * course.redo if number % 2 else None,
+            complete=course.complete[point] * course.redo,
+            reading_s=course.reading[point],
+            applying_s=course.applying[point],
+            unseen_s=course.unseen[point],
+            in_batch_s=course.in_batch[point],
+            pages_a_mib=course.pages_a_mib[point] or None,
         )
         asked.append((course.kind if number % 7 else None, done))
     given = msgspec.json.encode([{"kind": kind, **asdict(done)} for kind, done in asked])
@@ -158,7 +156,8 @@ def test_the_time_left_is_the_same_in_the_middle_of_recorded_recoveries(packed: 
     assert predicted.stderr == b""
     for (kind, done), line in zip(asked, predicted.stdout.splitlines(), strict=True):
         theirs = json.loads(line)
-        ours = time_left(done, tracks_of(kind, done.read > 0), known.widening_of(Way.FILES, kind))
+        courses = known.courses_of(kind, shows_reading=done.read > 0)
+        ours = time_left(done, courses, known.widening_of(Way.FILES, kind))
         assert theirs == pytest.approx(msgspec.to_builtins(ours))
 
 

@@ -29,7 +29,7 @@ def test_a_running_server_says_what_it_is_and_gets_a_size(lab: Lab, mariadb: Ins
         asked = ("size", "--defaults-file", str(option_file(folder)), "--for", "3s", "--rto", "10m", "--json")
         answer = redolab(*asked)
         loading.join()
-        asked_server = LiveServer(Address(defaults_file=option_file(folder)))
+        asked_server = LiveServer(Address(defaults_file=str(option_file(folder))))
         asked_server.close()
         assert asked_server.read_threads == 4
         refused = redolab("size", "--socket", str(folder / SOCKET), "--for", "3s", "--rto", "0s")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pymysql
 import pytest
 
@@ -11,10 +12,10 @@ from redolab.servers.address import PASSWORD, Address
 SECRET = "correct horse"
 
 
-def option_file(tmp_path: Path, text: str) -> Path:
+def option_file(tmp_path: Path, text: str) -> str:
     path = tmp_path / "my.cnf"
     path.write_text(text)
-    return path
+    return str(path)
 
 
 def test_a_password_comes_from_the_prompt_the_file_or_the_environment(
@@ -34,7 +35,15 @@ def test_no_text_of_an_address_has_its_password() -> None:
     assert str(address) == "db1:3307"
 
 
-@pytest.mark.parametrize("address", [Address(), Address(socket="/s", host="h"), Address(Path("/nowhere/my.cnf"))])
+def test_a_noted_address_holds_in_every_folder_and_has_no_password() -> None:
+    address = Address("my.cnf", "run/mysqld.sock", port=3307, user="me", password=SECRET)
+    noted = msgspec.json.encode(address.noted())
+    assert msgspec.json.decode(noted, type=Address) == Address(
+        str(Path("my.cnf").absolute()), str(Path("run/mysqld.sock").absolute()), port=3307, user="me"
+    )
+
+
+@pytest.mark.parametrize("address", [Address(), Address(socket="/s", host="h"), Address("/nowhere/my.cnf")])
 def test_an_address_that_names_no_one_server_is_refused(address: Address) -> None:
     with pytest.raises(InvalidInput):
         address.check()

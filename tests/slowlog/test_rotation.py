@@ -1,4 +1,4 @@
-"""Rotating the slow query log of real servers."""
+"""Rotating the slow query log, of real servers and as files alone."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from redolab.slowlog.rotation import rename_log
 from tests.slowlog.servers import slowlog, users_server
 from tests.thorough import mostly_thorough
 
-pytestmark = pytest.mark.server
-
 LOGGED = {"slow_query_log": "1", "long_query_time": "0"}
 
 
@@ -30,6 +28,7 @@ def old_and_new(data: Path) -> tuple[Path, Path]:
     return old, new
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("name", mostly_thorough(["mysql-5.7", "mysql-9"]))
 def test_nothing_is_lost_and_everything_put_back(lab: Lab, name: str, tmp_path: Path, state: Path) -> None:
     with users_server(lab.server(name), tmp_path / "server", LOGGED) as server:
@@ -78,6 +77,7 @@ def _alike(configuration: str) -> str:
     return "\n".join("of the server" if line.startswith(('"', "create", "su ", "setsid")) else line for line in lines)
 
 
+@pytest.mark.server
 def test_without_a_pause_logging_is_never_changed_and_reload_is_enough(lab: Lab, tmp_path: Path, state: Path) -> None:
     """An account that may not SET GLOBAL rotates: no variable is set, no note is written, no watchdog starts."""
     with users_server(lab.server("mysql-9"), tmp_path / "server", LOGGED) as server:
@@ -145,6 +145,7 @@ def test_a_server_that_goes_is_an_error_of_the_labs(tmp_path: Path) -> None:
     assert str(gone) in raised.value.problem
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
 def test_the_new_log_has_the_owner_of_the_old_one(tmp_path: Path) -> None:
     """Without the file a server that may not make one would switch its log off silently."""
     log, old = tmp_path / "slow.log", tmp_path / "slow.log-1"

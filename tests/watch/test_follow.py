@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,9 @@ import msgspec
 import pytest
 
 from redolab.crash.image_store import ImageStore
-from redolab.crash.recovery.looks import Beginning, begun, looked_at, looks_of
+from redolab.crash.recovery.looks import begun, looked_at, looks_of
 from redolab.crash.recovery.replays import RecordedProcess, Replay, replays_of
 from redolab.errorlog.kinds import Phase
-from redolab.errorlog.stamps import records
-from redolab.errorlog.watch import STUCK_AFTER
 from redolab.lab import Lab
 from redolab.machine import copies
 from redolab.project import PROJECT
@@ -28,24 +26,15 @@ from redolab.runs.pages import measured_runs
 from redolab.servers.dialects import Purpose
 from redolab.servers.install import InstalledServer
 from redolab.servers.instance import DATA, Instance, prepare_folder
-from redolab.watch.following.advice import Advice
-from redolab.watch.following.binary_log_course import BinaryLogFile
 from redolab.watch.following.follow import experience
-from redolab.watch.following.follow_view import for_programs, rows
 from redolab.watch.following.follower import Followed, Follower, State
-from redolab.watch.following.log_tail import LoggedRecord
 from redolab.watch.following.redo_files import redo_to_recover
-from redolab.watch.following.server_process import Look, option_in
-from redolab.watch.following.service import StartLimit
 from redolab.watch.following.time_left import Way
 from tests.command import redolab
 from tests.counters.live.watched import fresh, running
 from tests.small_crash import small_crash
 from tests.thorough import mostly_thorough
-
-pytestmark = pytest.mark.server
-
-LOOK = Look(at=1.0, sequential=0, mapped=0, called=0, read=1 << 20, written=0, cpu_seconds=0.1, listens=False)
+from tests.watch.test_follower import STARTS
 
 
 def recorded(server: str, longer_than: float = 0.0) -> Replay:
@@ -54,6 +43,7 @@ def recorded(server: str, longer_than: float = 0.0) -> Replay:
     return next(each for each in found if each.server == server and each.ready > longer_than)
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("name", mostly_thorough(["mysql-5.7", "mysql-9", "mariadb-10.5", "mariadb-11.8"]))
 def test_a_recovery_without_a_log(name: str, lab: Lab, home: Path, tmp_path: Path) -> None:
     """By its process alone: how much redo there is, to the byte, that it is read, and that the server takes connections."""
@@ -178,6 +168,7 @@ def test_the_next_start_is_waited_for(tmp_path: Path) -> None:
     assert list(dict.fromkeys(said)) in (["ended", "recovering", "ready"], ["ended", "starting", "recovering", "ready"])
 
 
+@pytest.mark.server
 def test_a_server_that_runs_is_none_that_recovers(lab: Lab, mariadb: InstalledServer, tmp_path: Path) -> None:
     """Its log was rotated since: the line that said ready is gone."""
     folder, log = tmp_path / "i", tmp_path / "error.log"
@@ -192,93 +183,6 @@ def test_a_server_that_runs_is_none_that_recovers(lab: Lab, mariadb: InstalledSe
     assert states[-1] == "ready"
 
 
-STARTS = [
-    "2026-11-21T09:00:00.000000Z 0 [System] [MY-010116] [Server] /usr/sbin/mysqld (mysqld 9.7.4) starting as process 77",
-    "2026-11-21T09:00:01.000000Z 1 [Note] [MY-012550] [InnoDB] Doing recovery: scanned up to log sequence number 900",
-]
-COMPLAINS = (
-    "2026-11-21T09:00:05.000000Z 1 [Warning] [MY-012092] [InnoDB] "
-    "Difficult to find free blocks in the buffer pool (21 search iterations)!"
-)
-
-
-def hear(follower: Follower, line: str, at: float) -> None:
-    for record in records(line):
-        follower.hear(LoggedRecord(record, at))
-
-
-def while_it_complains(follower: Follower) -> Iterator[Followed]:
-    """Yield the states in which a server has complained each second from second 5 to 89."""
-    for second in range(5, 90):
-        hear(follower, COMPLAINS, second)
-        yield follower.state_at(second + 0.5)
-
-
-def test_one_that_is_blocked_is_found_in_a_minute_also_by_its_log_alone() -> None:
-    """The log of results/stuck.md: complaints without end, and nothing else."""
-    follower = Follower(experience(), None, 0.0)
-    for second, line in enumerate(STARTS):
-        hear(follower, line, second)
-    states = list(while_it_complains(follower))
-    minute = int(STUCK_AFTER)
-    assert {each.advised.advice for each in states[: minute - 1]} == {Advice.WAIT}
-    assert {each.advised.advice for each in states[minute + 1 :]} == {Advice.RESTART}
-    assert states[5].left is not None
-    assert states[-1].left is None
-
-
-def test_a_server_that_may_be_running_is_not_to_be_killed_for_what_it_says() -> None:
-    """Its log was rotated since it started, and under pressure it finds no free block."""
-    states = list(while_it_complains(Follower(experience(), None, 0.0)))
-    assert {each.state for each in states} == {State.SILENT}
-    assert {each.advised.advice for each in states} == {Advice.NONE, Advice.LOOK}
-
-
-def test_a_log_that_begins_in_the_middle_is_followed_for_as_long_as_it_complains() -> None:
-    """A tail as by `kubectl logs --tail`, of a server that is stuck: it is not left before a minute has passed."""
-    follower = Follower(experience(), None, 0.0)
-    hear(follower, COMPLAINS, 5.0)
-    assert follower.complains(6.0)
-    assert not follower.complains(600.0)
-
-
-class InUnit(RecordedProcess):
-    """A recorded MariaDB in a unit with a start timeout: systemd does not run here."""
-
-    limit: StartLimit
-
-    def start_limit(self) -> StartLimit | None:
-        return self.limit
-
-
-@pytest.mark.parametrize(("is_fixed", "is_warned"), [(False, False), (True, True)])
-def test_a_mariadb_that_asks_systemd_for_time_in_vain_is_warned_of_the_timeout(is_fixed: bool, is_warned: bool) -> None:
-    """On a Galera node: `galera_recovery` runs the recovery before the unit's main process is there."""
-    process = InUnit(Beginning(name="mariadbd", started=0.0, redo=None), [LOOK])
-    process.limit = StartLimit("mariadb.service", 10.0, is_fixed=is_fixed)
-    follower = Follower(experience(), process, 0.0, server="mariadb-10.11")
-    follower.look(1.0)
-    hear(follower, "2026-11-21 10:00:00 0 [Note] InnoDB: Starting crash recovery from checkpoint LSN=900", 1.0)
-    words = follower.state_at(1.0).advised.words
-    assert any("mariadb.service" in each for each in words) == is_warned
-
-
-def test_while_the_binary_log_is_read_the_time_left_is_that_of_its_file() -> None:
-    first = msgspec.structs.replace(LOOK, binary_log=BinaryLogFile(position=100, size=1000))
-    looks = [first, msgspec.structs.replace(first, at=3.0, binary_log=BinaryLogFile(position=400, size=1000))]
-    process = RecordedProcess(Beginning(name="mysqld", started=0.0, redo=None), looks)
-    follower = Follower(experience(), process, 0.0, server="mysql-9")
-    for each in looks:
-        follower.look(each.at)
-    hear(follower, "2026-11-21T09:00:01.000000Z 1 [Note] [MY-012551] [InnoDB] Database was not shutdown normally!", 1.0)
-    state = follower.state_at(3.0)
-    assert state.state is State.RECOVERING
-    assert state.left is None
-    shown = for_programs(state, 0.0)
-    assert (shown["binary_log_read"], shown["binary_log"], shown["binary_log_left_s"]) == (400, 1000, 4.0)
-    assert dict(rows(state, 0.0))["left"] == "at least 4.00 s more"
-
-
 def test_a_server_that_gave_up_is_a_finding() -> None:
     gives_up = [
         "2026-11-21T09:00:02.000000Z 1 [ERROR] [MY-010334] [Server] Failed to initialize DD Storage Engine",
@@ -287,18 +191,3 @@ def test_a_server_that_gave_up_is_a_finding() -> None:
     done = followed([*STARTS, *gives_up], "--json")
     assert done.returncode == 3
     assert last_object(done.stdout)["state"] == "ended"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "value"),
-    [
-        (["--log-error=/a", "--log_error=/b"], "/b"),
-        (["--log-error=/a", "--log-error", "/b", "--port=1"], "/b"),
-        (["--log_error=/a=b", "--log-error-verbosity=3"], "/a=b"),
-        (["--log-error=/a", "--log-error"], None),
-        (["--log-error=/a", "--log-error", "--port=1"], None),
-        (["mysqld", "--port=1"], None),
-    ],
-)
-def test_an_option_of_a_server_is_what_the_server_takes_it_for(arguments: Sequence[str], value: str | None) -> None:
-    assert option_in(arguments, "log-error") == value

@@ -9,7 +9,6 @@ import pytest
 
 from redolab.crash.recovery.replays import course_of, replays_in
 from redolab.errorlog.kinds import Phase
-from redolab.errorlog.stamps import records
 from redolab.errorlog.start import Start
 from redolab.results.committed import FOLLOWED
 from redolab.runs.pages import measured_runs
@@ -25,8 +24,7 @@ def heard(lines: Sequence[str], log: LogCourse | None = None, since: float = 0.0
     """A second after the other."""
     log = log or LogCourse()
     for number, line in enumerate(lines):
-        for record in records(line):
-            log.hear(record, since + number)
+        log.hear_line(line, since + number)
     return log
 
 

@@ -36,8 +36,6 @@ from tests.counters.live.watched import fresh, load, running
 from tests.watch.exporter import PORT, first_scrape
 from tests.watch.monitoring.running import prometheus, unpacked
 
-pytestmark = pytest.mark.server
-
 _FOLDER = PROJECT.root / "provision/monitoring"
 _METRIC = re.compile(r"redolab_[a-z_]+")
 STANDING = Standing(
@@ -93,6 +91,7 @@ def test_the_reason_why_nothing_is_predicted_is_one_of_a_few_words() -> None:
     assert [each.labels for each in samples if each.name == "redolab_recovery_known"] == [{"reason": "not_measured"}]
 
 
+@pytest.mark.server
 @pytest.mark.alone
 def test_the_alerts_fire_when_they_are_to_and_not_before() -> None:
     for arguments in (["check", "config", "prometheus.yml"], ["test", "rules", "alerts_test.yml"]):
@@ -102,6 +101,7 @@ def test_the_alerts_fire_when_they_are_to_and_not_before() -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.server
 @pytest.mark.alone
 def test_a_real_prometheus_has_data_for_every_panel_and_a_pending_alert(
     lab: Lab, mariadb: InstalledServer, tmp_path: Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import pytest
 
 from redolab.errors import InvalidInput
 from redolab.watch.following.binary_log_course import BinaryLogFile
-from redolab.watch.following.server_process import ServerProcess, resident_redo, servers_here
+from redolab.watch.following.server_process import ServerProcess, option_in, resident_redo, servers_here
 
 PAGES = 64
 AS_A_SERVER = f"""
@@ -99,3 +99,18 @@ def test_only_redo_log_files_in_memory_count() -> None:
         "7f30-7f40 rw-s 00000000 08:01 15 /var/lib/mysql/ib_logfile1 (deleted)\nRss: 16 kB\n"
     )
     assert resident_redo(smaps) == 64 * 1024
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        (["--log-error=/a", "--log_error=/b"], "/b"),
+        (["--log-error=/a", "--log-error", "/b", "--port=1"], "/b"),
+        (["--log_error=/a=b", "--log-error-verbosity=3"], "/a=b"),
+        (["--log-error=/a", "--log-error"], None),
+        (["--log-error=/a", "--log-error", "--port=1"], None),
+        (["mysqld", "--port=1"], None),
+    ],
+)
+def test_an_option_of_a_server_is_what_the_server_takes_it_for(arguments: Sequence[str], value: str | None) -> None:
+    assert option_in(arguments, "log-error") == value

@@ -17,7 +17,6 @@ from redolab.watch.following.time_left import (
     Knows,
     RecordedRecoveries,
     TimeLeft,
-    Track,
     time_left,
     widening_for,
 )
@@ -63,17 +62,17 @@ class Drawn:
             server="mysql-9",
             kind=KIND,
             redo=round(self.redo),
-            ready=round(10 * self.ready),
-            read=tuple(round(1000 * each.read / self.redo) for each in shown),
-            applied=tuple(round(1000 * (each.applied or 0) / self.redo) for each in shown),
-            complete=tuple(round(1000 * each.complete / self.redo) for each in shown),
-            reading=tuple(round(10 * each.reading_s) for each in shown),
-            applying=tuple(round(10 * each.applying_s) for each in shown),
-            unseen=tuple(round(10 * each.unseen_s) for each in shown),
-            in_batch=tuple(round(10 * each.in_batch_s) for each in blind),
+            ready=self.ready,
+            read=tuple(each.read / self.redo for each in shown),
+            applied=tuple((each.applied or 0.0) / self.redo for each in shown),
+            complete=tuple(each.complete / self.redo for each in shown),
+            reading=tuple(each.reading_s for each in shown),
+            applying=tuple(each.applying_s for each in shown),
+            unseen=tuple(each.unseen_s for each in shown),
+            in_batch=tuple(each.in_batch_s for each in blind),
             pages_a_mib=(0,) * POINTS,
-            all_reading=round(10 * self.reading),
-            all_applying=round(10 * self.applying),
+            all_reading=self.reading,
+            all_applying=self.applying,
         )
 
 
@@ -89,12 +88,12 @@ def drawn(number: int, seed: int, *, slower: float = 1.0, turn: float = 1.0) -> 
     return found
 
 
-def tracks_like(recoveries: Sequence[Drawn], kind: str | None) -> Sequence[Track]:
+def courses_like(recoveries: Sequence[Drawn], kind: str | None) -> Sequence[Course]:
     courses = tuple(each.course() for each in recoveries)
-    return RecordedRecoveries(courses=courses, widening={}, held={}).tracks(kind)
+    return RecordedRecoveries(courses=courses, widening={}, held={}).courses_of(kind)
 
 
-TRACKS = tracks_like(drawn(150, 1), KIND)
+COURSES = courses_like(drawn(150, 1), KIND)
 
 
 @pytest.mark.parametrize("mark", [0.25, 0.5, 0.75])
@@ -105,9 +104,11 @@ def test_the_truth_is_in_the_interval_eight_times_in_ten(mark: float, shows: boo
     def asked(each: Drawn) -> Done:
         return each.done(mark * each.ready, shows=shows)
 
-    earlier = [(time_left(asked(each), TRACKS), (1 - mark) * each.ready) for each in drawn(120, 2)]
+    earlier = [(time_left(asked(each), COURSES), (1 - mark) * each.ready) for each in drawn(120, 2)]
     widening = widening_for(earlier)
-    judged = [(time_left(asked(each), TRACKS, widening), (1 - mark) * each.ready, each.ready) for each in drawn(120, 3)]
+    judged = [
+        (time_left(asked(each), COURSES, widening), (1 - mark) * each.ready, each.ready) for each in drawn(120, 3)
+    ]
     inside = sum(left.low <= true <= left.high for left, true, _ in judged) / len(judged)
     off = sorted(abs(left.seconds - true) / ready for left, true, ready in judged)
 
@@ -119,7 +120,7 @@ def test_a_disk_that_is_five_times_slower_is_seen_by_its_speed() -> None:
     judged = []
     for each in drawn(40, 4, slower=5.0):
         now = 0.5 * each.ready
-        judged.append((time_left(each.done(now), TRACKS).seconds - 0.5 * each.ready) / each.ready)
+        judged.append((time_left(each.done(now), COURSES).seconds - 0.5 * each.ready) / each.ready)
     assert abs(sorted(judged)[20]) < 0.15
 
 
@@ -127,12 +128,12 @@ def test_applying_that_shows_its_share_is_believed_more_than_others() -> None:
     """One that applies six times as long as others: at half of its apply it is known, at a tenth not yet."""
     slow = drawn(1, 5, turn=6.0)[0]
     now = slow.reading + 0.5 * slow.applying
-    left = time_left(slow.done(now), TRACKS)
+    left = time_left(slow.done(now), COURSES)
     true = slow.ready - now
     assert left.knows is Knows.APPLYING_SHARE
     assert abs(left.seconds - true) / slow.ready < 0.15
 
-    blind = time_left(slow.done(now, shows=False), TRACKS)
+    blind = time_left(slow.done(now, shows=False), COURSES)
     assert blind.knows is Knows.APPLYING
     assert blind.seconds < left.seconds
 
@@ -140,7 +141,7 @@ def test_applying_that_shows_its_share_is_believed_more_than_others() -> None:
 def test_a_size_that_is_not_known_makes_it_less_sure() -> None:
     each = drawn(1, 6)[0]
     now = 0.2 * each.reading
-    knows, does_not = (time_left(each.done(now, total=total), TRACKS) for total in (True, False))
+    knows, does_not = (time_left(each.done(now, total=total), COURSES) for total in (True, False))
     assert (knows.knows, does_not.knows) == (Knows.READING_OF, Knows.READING)
     assert does_not.high / does_not.low > knows.high / knows.low
 
@@ -149,21 +150,21 @@ def test_what_the_log_holds_bounds_what_is_not_known() -> None:
     """Nothing is read yet: of a log of 256M no recovery like those of 4G is expected."""
     small = Done(elapsed=1.0, most=GIB / 4)
     any_size = Done(elapsed=1.0)
-    assert time_left(small, TRACKS).seconds < time_left(any_size, TRACKS).seconds
+    assert time_left(small, COURSES).seconds < time_left(any_size, COURSES).seconds
 
 
 def test_there_is_always_something_left_and_the_ends_lie_around_it() -> None:
     """Before anything was read, at the end, and for one that takes longer than any other did."""
     each = drawn(1, 7)[0]
     for now in (0.0, each.ready - 0.01, 5 * each.ready):
-        left = time_left(each.done(now), TRACKS, IntervalWidening(factor=1.3, reach=0.0))
+        left = time_left(each.done(now), COURSES, IntervalWidening(factor=1.3, reach=0.0))
         assert 0 < left.low < left.seconds < left.high
         assert 0 <= left.share < 1
 
 
 def test_other_servers_are_asked_where_a_kind_is_unknown() -> None:
     known = drawn(8, 8)
-    assert len(tracks_like(known, "MariaDB 10.6")) == len(tracks_like(known, None)) == 8
+    assert len(courses_like(known, "MariaDB 10.6")) == len(courses_like(known, None)) == 8
 
 
 def test_an_interval_reaches_as_far_as_true_times_were_and_no_further() -> None:

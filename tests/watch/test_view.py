@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from redolab.errorlog.stamps import records
 from redolab.watch.following.follow import experience
 from redolab.watch.following.follow_view import rows
 from redolab.watch.following.follower import Follower
-from redolab.watch.following.log_tail import LoggedRecord
 
 WORDS = Path(__file__).with_name("followed.txt")
 _STARTS = (
@@ -47,8 +45,7 @@ def words() -> Iterator[str]:
     for name, lines in _LOGS.items():
         follower = Follower(known, None, 0.0)
         for second, line in enumerate(lines):
-            for record in records(line):
-                follower.hear(LoggedRecord(record, float(second)))
+            follower.hear_line(line, float(second))
         shown = rows(follower.state_at(float(len(lines))), wall=0.0)
         yield "\n    ".join([name, *(f"{label}: {value}" for label, value in shown)]) + "\n"
 

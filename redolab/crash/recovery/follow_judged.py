@@ -15,21 +15,19 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from redolab.crash.recovery.replays import RecordedProcess, Replay, course_of, replays_in
-from redolab.errorlog.stamps import records
 from redolab.grouping import by_key
 from redolab.results.committed import FOLLOWED
 from redolab.runs.pages import measured_runs
 from redolab.watch.following.follow import RECOVERIES
 from redolab.watch.following.follower import Follower
-from redolab.watch.following.log_tail import LoggedRecord
 from redolab.watch.following.time_left import (
     ANY_KIND,
+    Course,
     Done,
     Held,
     IntervalWidening,
     RecordedRecoveries,
     TimeLeft,
-    Track,
     Way,
     time_left,
     widening_for,
@@ -100,9 +98,9 @@ def judged(replays: Sequence[Replay]) -> tuple[Mapping[Way, Sequence[TimeLeftPre
     unwidened: dict[Way, list[TimeLeftPrediction]] = {way: [] for way in Way}
     for (run, kind), own in itertools.groupby(replays, lambda each: (each.run, each.kind)):
         others = RecordedRecoveries(courses=tuple(each for each in courses if each.run != run), widening={}, held={})
-        tracks = others.tracks(kind)
+        similar = others.courses_of(kind)
         for replay, way in itertools.product(own, Way):
-            unwidened[way] += _predictions(replay, others, tracks, way)
+            unwidened[way] += _predictions(replay, others, similar, way)
     predictions = {way: list(_widened_by_others(rows)) for way, rows in unwidened.items()}
     widening = {way: _widenings(rows) for way, rows in unwidened.items()}
     coverage = {way: _coverage(rows) for way, rows in predictions.items()}
@@ -143,7 +141,7 @@ def recoveries_in(predictions: Iterable[TimeLeftPrediction]) -> int:
 
 
 def _predictions(
-    replay: Replay, others: RecordedRecoveries, tracks: Sequence[Track], way: Way
+    replay: Replay, others: RecordedRecoveries, similar: Sequence[Course], way: Way
 ) -> Iterator[TimeLeftPrediction]:
     """Yield a recovery at each mark at which something shows, with intervals that are not widened."""
     if way in (Way.PROCESS, Way.PROCESS_ALONE):
@@ -155,7 +153,7 @@ def _predictions(
     moments = [mark * replay.ready for mark in MARKS]
     for mark, now, log in zip(MARKS, moments, replay.logs_at(moments), strict=True):
         done = log.done(now, total, replay.log_size if knows_redo else None)
-        yield TimeLeftPrediction(replay, mark, done, time_left(done, tracks))
+        yield TimeLeftPrediction(replay, mark, done, time_left(done, similar))
 
 
 def _followed(
@@ -167,8 +165,7 @@ def _followed(
         now = process.started + mark * replay.ready
         for after, text in replay.lines if has_log else ():
             if before < (at := process.started + after) <= now:
-                for record in records(text):
-                    follower.hear(LoggedRecord(record, at))
+                follower.hear_line(text, at)
         for look in process.looks:
             if before < look.at <= now:
                 follower.look(look.at)

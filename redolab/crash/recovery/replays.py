@@ -11,7 +11,6 @@ import msgspec
 from redolab.crash.records.recovery import RecoveryTrial
 from redolab.crash.recovery.looks import Beginning, looks_of
 from redolab.errorlog.files import arrivals_of, read_stamped_log
-from redolab.errorlog.stamps import records
 from redolab.results.crashes import crashes_of
 from redolab.runs.store import Run
 from redolab.servers.dialects import dialect_of_version
@@ -82,8 +81,7 @@ class Replay:
         for moment in moments:
             while heard < len(self.lines) and self.lines[heard][0] <= moment:
                 at, text = self.lines[heard]
-                for record in records(text):
-                    log.hear(record, at)
+                log.hear_line(text, at)
                 heard += 1
             yield log
 
@@ -125,26 +123,26 @@ def course_of(replay: Replay) -> Course | None:
     if redo <= 0:
         return None
 
-    def per_mille(values: Iterable[float]) -> tuple[int, ...]:
-        return tuple(min(1000, round(1000 * value / redo)) for value in values)
+    def shares(values: Iterable[float]) -> tuple[float, ...]:
+        return tuple(min(1.0, round(value / redo, 3)) for value in values)
 
-    def tenths(values: Iterable[float]) -> tuple[int, ...]:
-        return tuple(round(10 * value) for value in values)
+    def seconds(values: Iterable[float]) -> tuple[float, ...]:
+        return tuple(round(value, 1) for value in values)
 
     return Course(
         run=replay.run,
         server=replay.server,
         kind=replay.kind,
         redo=redo,
-        ready=round(10 * replay.ready),
-        read=per_mille(each.read for each in shown),
-        applied=per_mille(each.applied or 0.0 for each in shown),
-        complete=per_mille(each.complete for each in shown),
-        reading=tenths(each.reading_s for each in shown),
-        applying=tenths(each.applying_s for each in shown),
-        unseen=tenths(each.unseen_s for each in shown),
-        in_batch=tenths(each.in_batch_s for each in shown),
+        ready=round(replay.ready, 1),
+        read=shares(each.read for each in shown),
+        applied=shares(each.applied or 0.0 for each in shown),
+        complete=shares(each.complete for each in shown),
+        reading=seconds(each.reading_s for each in shown),
+        applying=seconds(each.applying_s for each in shown),
+        unseen=seconds(each.unseen_s for each in shown),
+        in_batch=seconds(each.in_batch_s for each in shown),
         pages_a_mib=tuple(round(each.pages_a_mib or 0) for each in shown),
-        all_reading=round(10 * end.reading_s),
-        all_applying=round(10 * end.applying_s),
+        all_reading=round(end.reading_s, 1),
+        all_applying=round(end.applying_s, 1),
     )

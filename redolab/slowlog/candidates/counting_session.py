@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import msgspec
 import pymysql
 
 from redolab.errors import InvalidInput
 from redolab.servers.address import Address, refused
 from redolab.slowlog.candidates.candidates_report import CandidatesReport
-from redolab.slowlog.candidates.deciding import ClassToJudge, Judged, LoggedExecution, judge
+from redolab.slowlog.candidates.deciding import Judged, judge
 from redolab.slowlog.candidates.explain import AskedServer, asked_server
 from redolab.slowlog.digest.classes import QueryClass
 from redolab.slowlog.digest.digesting import digest
@@ -33,7 +32,7 @@ def report_candidates(
     if top < 1:
         raise InvalidInput(f"{top} classes are none", "give 1 or more")
     classes = digest(paths).classes
-    queries = [_class_to_judge(each) for each in classes[:top]]
+    queries = classes[:top]
     if address is None:
         judged = _judged(queries, None, False, say)
         return CandidatesReport(classes=len(classes), asked=None, judged=judged)
@@ -45,24 +44,12 @@ def report_candidates(
     return CandidatesReport(classes=len(classes), asked=str(address), judged=judged, note=server.note)
 
 
-def _class_to_judge(found: QueryClass) -> ClassToJudge:
-    """Return a class of a digest with its slowest execution, in the form that `judge` needs."""
-    return ClassToJudge(
-        fingerprint=found.fingerprint,
-        id=found.id,
-        share=found.share,
-        seconds=found.seconds.total,
-        count=found.count,
-        execution=msgspec.convert(found.example, LoggedExecution, from_attributes=True),
-    )
-
-
 def _judged(
-    queries: Sequence[ClassToJudge], server: AskedServer | None, measure: bool, say: Callable[[str], None]
+    queries: Sequence[QueryClass], server: AskedServer | None, measure: bool, say: Callable[[str], None]
 ) -> list[Judged]:
     judged = []
     for rank, query in enumerate(queries, 1):
         if server is not None:
             say(f"asking for {rank} of {len(queries)}")
-        judged.append(Judged(rank=rank, query=query, judgement=judge(query.execution, server, measure)))
+        judged.append(Judged(rank=rank, query=query, judgement=judge(query.example, server, measure)))
     return judged

@@ -21,6 +21,7 @@ from redolab.slowlog.candidates.explain import (
     estimated_rows,
 )
 from redolab.slowlog.candidates.shape import Grouping, Shape, Unreadable, parse, shape_of
+from redolab.slowlog.digest.classes import Example, QueryClass
 
 PERFECT = 1.0
 CANDIDATE = 10.0
@@ -109,30 +110,6 @@ def rows_by_log(shape: Shape, rows_sent: int) -> Rows:
     return Rows(rows_sent, Known.LOG, RowsBound.AT_LEAST)
 
 
-class LoggedExecution(msgspec.Struct, frozen=True, kw_only=True):
-    """An execution as a log has it; `cut`: `text` is only the beginning of the statement."""
-
-    text: str
-    database: str | None
-    rows_sent: int | None
-    rows_examined: int | None
-    cut: bool = False
-
-
-class ClassToJudge(msgspec.Struct, frozen=True, kw_only=True):
-    """A class of queries, with one execution for the decision.
-
-    `share`: of the query time of all, 0 to 1; `seconds`: its whole query time; `count`: its executions.
-    """
-
-    fingerprint: str
-    id: str
-    share: float
-    seconds: float
-    count: int
-    execution: LoggedExecution
-
-
 class CandidateJudgement(msgspec.Struct, frozen=True, kw_only=True):
     """Decision if a class is an optimisation candidate, with its reason.
 
@@ -154,11 +131,11 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """A class with the decision on it; `rank`: 1 has the longest query time."""
 
     rank: int
-    query: ClassToJudge
+    query: QueryClass
     judgement: CandidateJudgement
 
 
-def judge(execution: LoggedExecution, server: AskedServer | None = None, measure: bool = False) -> CandidateJudgement:
+def judge(execution: Example, server: AskedServer | None = None, measure: bool = False) -> CandidateJudgement:
     """Decide if the class of an execution is an optimisation candidate.
 
     Without grouping, A comes from the log. Otherwise `server` counts it (`measure`), or its optimiser estimates it.
@@ -211,7 +188,7 @@ class _Facts(msgspec.Struct, frozen=True):
     uncounted: bool = False
 
 
-def _ask(server: AskedServer, measure: bool, execution: LoggedExecution, shape: Shape, facts: _Facts) -> _Facts:
+def _ask(server: AskedServer, measure: bool, execution: Example, shape: Shape, facts: _Facts) -> _Facts:
     """Return the facts by the log with those that the server adds, or with the reason why it adds none."""
     try:
         statements = countable(execution.text)

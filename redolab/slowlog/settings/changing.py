@@ -17,7 +17,7 @@ from redolab.machine import interrupts
 from redolab.slowlog.settings import note as notes
 from redolab.slowlog.settings.changes import Change
 from redolab.slowlog.settings.event import event_name, make_event
-from redolab.slowlog.settings.note import Note, NotedAddress
+from redolab.slowlog.settings.note import Note
 from redolab.slowlog.settings.restoring import Messages, put_back
 from redolab.slowlog.settings.user_server import UserServer
 from redolab.slowlog.settings.watchdog import Watchdog, start_watchdog
@@ -59,7 +59,7 @@ def while_changed(server: UserServer, temporary: TemporaryChanges, lock: int, me
     note = Note(
         purpose=temporary.purpose,
         identity=server.identity,
-        address=NotedAddress.of(server.address),
+        address=server.address.noted(),
         changes=tuple(temporary.changes),
         pid=os.getpid(),
         watchdog=watchdog.pid,

@@ -24,39 +24,17 @@ class ServerIdentity(msgspec.Struct, frozen=True):
     """Start of the server, in seconds since 1970 by its own clock."""
 
 
-class NotedAddress(msgspec.Struct, frozen=True):
-    """Address of the server, without the password."""
-
-    defaults_file: str | None = None
-    socket: str | None = None
-    host: str | None = None
-    port: int | None = None
-    user: str | None = None
-
-    @classmethod
-    def of(cls, address: Address) -> NotedAddress:
-        """Return the noted form of an address."""
-        file, socket = (
-            str(Path(each).absolute()) if each else None for each in (address.defaults_file, address.socket)
-        )
-        return cls(file, socket, address.host, address.port, address.user)
-
-    def address(self) -> Address:
-        """Return the address, without a password."""
-        file = Path(self.defaults_file) if self.defaults_file else None
-        return Address(file, self.socket, self.host, self.port, self.user)
-
-
 class Note(msgspec.Struct, frozen=True):
     """Changes that a command is about to make, and the processes involved."""
 
     purpose: str
     identity: ServerIdentity
-    address: NotedAddress
+    address: Address
+    """Address of the server, without the password."""
     changes: tuple[Change, ...]
     """Changes in the order in which they are made."""
     pid: int
-    watchdog: int = msgspec.field(name="guardian")
+    watchdog: int
     """Process id of the watchdog; `pid` is that of the command."""
     connection: int | None
     """Number of the command's connection on the server."""

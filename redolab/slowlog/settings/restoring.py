@@ -71,7 +71,7 @@ def _restore_one(
 ) -> None:
     note = notes.read(path)
     with server_locked(note.identity):
-        address = address or complete(note.address.address())
+        address = address or complete(note.address)
         with closing(UserServer(address, patience=_PATIENCE)) as server:
             put_back(server, path, note, messages)
 

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
@@ -23,8 +24,9 @@ import msgspec
 
 from redolab.errors import InvalidInput, LabError
 from redolab.machine import interrupts
+from redolab.servers.address import Address
 from redolab.slowlog.settings import note as notes
-from redolab.slowlog.settings.note import NotedAddress, ServerIdentity
+from redolab.slowlog.settings.note import ServerIdentity
 from redolab.slowlog.settings.restoring import Messages, put_back
 from redolab.slowlog.settings.user_server import UserServer
 
@@ -46,8 +48,8 @@ class Orders(msgspec.Struct, frozen=True):
     """Orders to the watchdog, sent through a pipe: the password is in no argument and no file."""
 
     note: str
-    address: NotedAddress
-    password: str | None
+    address: Address
+    """Address of the server, with the password."""
     identity: ServerIdentity
     """Server to put back: an address may lead to another one."""
     deadline: float
@@ -91,8 +93,8 @@ class Watchdog:
 
 def start_watchdog(note: Path, server: UserServer, lock: int, deadline: float) -> Watchdog:
     """Start a watchdog, which also holds the lock; wait until it has reached the server. Raises `LabError`."""
-    address = server.address
-    orders = Orders(str(note), NotedAddress.of(address), address.password, server.identity, deadline)
+    address = replace(server.address.noted(), password=server.address.password)
+    orders = Orders(str(note), address, server.identity, deadline)
     with interrupts.held():
         process = subprocess.Popen(
             [sys.executable, "-c", _START],
@@ -134,7 +136,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     woken = _woken_by_term()
     try:
-        server = UserServer(orders.address.address().with_password(orders.password), patience=PATIENCE)
+        server = UserServer(orders.address, patience=PATIENCE)
         if server.identity.uuid != orders.identity.uuid:
             raise InvalidInput(
                 f"it reached another server, {server.identity.uuid}", "name one server, not a proxy of several"

@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import cache
 
 from redolab.errorlog.kinds import Family, Phase
+from redolab.errorlog.stamps import records
 from redolab.errorlog.tablespaces import FilesSeen
 from redolab.errorlog.watch import Watch
 from redolab.errors import InvalidInput
@@ -112,7 +113,7 @@ class Follower:
         self._has_log = has_log
         self._log = LogCourse()
         self._rates: deque[tuple[float, float, float | None]] = deque()
-        self._tracks = cache(experience.tracks)
+        self._courses_of = cache(experience.courses_of)
         self.attach(process, now)
 
     def attach(self, process: ShownProcess | None, now: float) -> None:
@@ -143,6 +144,11 @@ class Follower:
             # Lines of another start say nothing about this one.
             self._watch = Watch(logged.at)
         self._watch.hear(logged.at, (logged.record.text,))
+
+    def hear_line(self, text: str, at: float) -> None:
+        """Take in the records of a line logged at that time."""
+        for record in records(text):
+            self.hear(LoggedRecord(record, at))
 
     def hear_unfinished(self, text: str) -> None:
         """Take in the beginning of a line whose end has not come yet."""
@@ -277,8 +283,8 @@ class Follower:
     def _left(self, done: Done) -> TimeLeft:
         kind = self._kind()
         # Recorded servers with silent logs are no measure for one that is seen reading.
-        tracks = self._tracks(kind, shows_reading=done.read > 0)
-        return time_left(done, tracks, self._experience.widening_of(self._way(), kind))
+        courses = self._courses_of(kind, shows_reading=done.read > 0)
+        return time_left(done, courses, self._experience.widening_of(self._way(), kind))
 
     def _kind(self) -> str | None:
         dialect = self._dialect()

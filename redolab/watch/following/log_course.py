@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redolab.errorlog.kinds import Event
 from redolab.errorlog.reader import Writer
-from redolab.errorlog.stamps import MICROSECONDS, Record
+from redolab.errorlog.stamps import MICROSECONDS, Record, records
 from redolab.errorlog.start import Start
 from redolab.units import MIB
 from redolab.watch.following.time_left import Done
@@ -23,6 +23,11 @@ class LogCourse:
         """Take in a record logged at that time."""
         self._number += 1
         self.writer.take(record, self._number, at)
+
+    def hear_line(self, text: str, at: float) -> None:
+        """Take in the records of a line logged at that time."""
+        for record in records(text):
+            self.hear(record, at)
 
     def hear_unfinished(self, text: str) -> None:
         """Take in the beginning of a line whose end has not come yet."""

@@ -21,8 +21,6 @@ ANY_KIND = ""
 """Key for all kinds of servers together."""
 POINTS = 50
 """Number of points at which a recorded recovery is known, evenly over its time."""
-_PER_MILLE = 1000.0
-_TENTHS = 10.0
 _LOW, _HIGH = 0.1, 0.9
 """Quantiles between which eight in ten lie."""
 _NEAR = 0.02
@@ -97,7 +95,7 @@ class Done:
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):
-    """A recorded recovery at `POINTS` points: shares of its redo per mille, times in tenths of a second."""
+    """A recorded recovery at `POINTS` points: shares of its redo, times in seconds."""
 
     run: str
     server: str
@@ -105,24 +103,24 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     """Kind of server: their recoveries are similar, and their logs show the same progress."""
     redo: int
     """Bytes."""
-    ready: int
-    read: tuple[int, ...]
-    applied: tuple[int, ...]
-    complete: tuple[int, ...]
-    reading: tuple[int, ...]
-    applying: tuple[int, ...]
-    unseen: tuple[int, ...]
-    in_batch: tuple[int, ...]
+    ready: float
+    read: tuple[float, ...]
+    applied: tuple[float, ...]
+    complete: tuple[float, ...]
+    reading: tuple[float, ...]
+    applying: tuple[float, ...]
+    unseen: tuple[float, ...]
+    in_batch: tuple[float, ...]
     pages_a_mib: tuple[int, ...]
     """Pages of the current batch for each MiB of its redo; 0 if unknown."""
-    all_reading: int
-    """Reading time of the whole recovery, in tenths of a second; `all_applying` likewise."""
-    all_applying: int
+    all_reading: float
+    """Reading time of the whole recovery; `all_applying` likewise."""
+    all_applying: float
 
     @property
     def shows_reading(self) -> bool:
         """True if the reading of its redo was visible while it happened."""
-        return any(0 < each < _PER_MILLE for each in self.read)
+        return any(0 < each < 1 for each in self.read)
 
 
 class TimeLeft(msgspec.Struct, frozen=True, kw_only=True):
@@ -191,41 +189,19 @@ class RecordedRecoveries(msgspec.Struct, frozen=True, kw_only=True):
         known = self.widening.get(way, {})
         return known.get(kind or ANY_KIND, known.get(ANY_KIND))
 
-    def tracks(self, kind: str | None, *, shows_reading: bool = False) -> Sequence[Track]:
+    def courses_of(self, kind: str | None, *, shows_reading: bool = False) -> Sequence[Course]:
         """Return the recoveries of a kind of server, or all if they are too few or `kind` is None.
 
         `shows_reading`: only those whose redo was seen being read.
         """
-        courses = [each for each in self.courses if each.shows_reading or not shows_reading]
+        courses = [each for each in self.courses if not shows_reading or each.shows_reading]
         of_kind = [each for each in courses if each.kind == kind]
-        return [Track(each) for each in (of_kind if len(of_kind) >= _FEWEST else courses)]
+        return of_kind if len(of_kind) >= _FEWEST else courses
 
 
-class Track:
-    """A course in shares and seconds. A series has a number at each of its points."""
-
-    def __init__(self, course: Course) -> None:
-        self.redo = course.redo
-        self.ready = course.ready / _TENTHS
-        self.read = _scaled(course.read, _PER_MILLE)
-        self.applied = _scaled(course.applied, _PER_MILLE)
-        self.complete = _scaled(course.complete, _PER_MILLE)
-        self.reading = _scaled(course.reading, _TENTHS)
-        self.applying = _scaled(course.applying, _TENTHS)
-        self.unseen = _scaled(course.unseen, _TENTHS)
-        self.in_batch = _scaled(course.in_batch, _TENTHS)
-        self.pages_a_mib = course.pages_a_mib
-        self.all_reading = course.all_reading / _TENTHS
-        self.all_applying = course.all_applying / _TENTHS
-
-
-def _scaled(numbers: Sequence[int], unit: float) -> Sequence[float]:
-    return [number / unit for number in numbers]
-
-
-def time_left(done: Done, tracks: Sequence[Track], widening: IntervalWidening | None = None) -> TimeLeft:
+def time_left(done: Done, courses: Sequence[Course], widening: IntervalWidening | None = None) -> TimeLeft:
     """Return the time left by these recoveries, of which there is at least one."""
-    known = sorted(_as_it_went(done, track) for track in tracks)
+    known = sorted(_as_it_went(done, course) for course in courses)
     seconds = [each for each, _ in known]
     cumulated = list(accumulate(weight for _, weight in known))
     low, median, high = (
@@ -268,27 +244,27 @@ def _reach(end: float, median: float) -> float:
     return max(_LEAST_REACH, abs(math.log(end / median)))
 
 
-def _as_it_went(done: Done, track: Track) -> tuple[float, float]:
+def _as_it_went(done: Done, course: Course) -> tuple[float, float]:
     """Return the seconds left if it went on like that recovery, and the weight of this."""
-    total, weight = _total(done, track)
+    total, weight = _total(done, course)
     share = min(1.0, done.read / total)
     shows = done.applied is not None
     applied = min(1.0, (done.complete if done.applied is None else done.applied) / total)
     is_applying = done.in_batch_s > 0
     waited = done.unseen_s if shows else done.in_batch_s
-    theirs, waits = (track.applied, track.unseen) if shows else (track.complete, track.in_batch)
+    theirs, waits = (course.applied, course.unseen) if shows else (course.complete, course.in_batch)
     distance = [
         abs(read - share) + abs(their - applied) + (0.0 if (in_batch > 0) == is_applying else _APART)
-        for read, their, in_batch in zip(track.read, theirs, track.in_batch, strict=True)
+        for read, their, in_batch in zip(course.read, theirs, course.in_batch, strict=True)
     ]
     least = min(distance)
     near = [point for point, each in enumerate(distance) if each <= least + _NEAR]
     first = near[0]
 
-    at = track.reading[first] if is_applying else math.fsum(track.reading[point] for point in near) / len(near)
+    at = course.reading[first] if is_applying else math.fsum(course.reading[point] for point in near) / len(near)
     has_speed = share > _SEEN_SHARE and at > 0 and done.reading_s > 0
     reading_slower = done.reading_s / at if has_speed else 1.0
-    there, here = track.applying[first] - waits[first], done.applying_s - waited
+    there, here = course.applying[first] - waits[first], done.applying_s - waited
     has_applied = applied > _SEEN_SHARE and there > _SEEN_S and here > _SEEN_S
     applying_slower = here / there if has_applied else reading_slower
 
@@ -297,48 +273,48 @@ def _as_it_went(done: Done, track: Track) -> tuple[float, float]:
     elif has_speed:
         gap, point = 0.0, first
     else:
-        gap, point = min((_gap(track.reading[each], done.reading_s), each) for each in near)
-    elapsed = (point + 0.5) / len(track.read) * track.ready
+        gap, point = min((_gap(course.reading[each], done.reading_s), each) for each in near)
+    elapsed = (point + 0.5) / len(course.read) * course.ready
     weight *= _alike(gap, _WAIT) * math.exp(-least / _LIKE)
     if not has_speed:
-        return _by_age(done, track, elapsed, weight)
+        return _by_age(done, course, elapsed, weight)
 
-    read, reading, applying = track.read[point], track.reading[point], track.applying[point]
+    read, reading, applying = course.read[point], course.reading[point], course.applying[point]
     if read > 0 and reading > 0:
-        weight *= _alike(math.log(done.reading_s / max(done.read, 1.0) / (reading / (read * track.redo))), _SPEED)
+        weight *= _alike(math.log(done.reading_s / max(done.read, 1.0) / (reading / (read * course.redo))), _SPEED)
     # A byte takes longer to apply where it touches more pages.
-    pages = track.pages_a_mib[point]
+    pages = course.pages_a_mib[point]
     denser = done.pages_a_mib / pages if done.pages_a_mib and pages > 0 else 1.0
     if has_applied:
         slower, turn = applying_slower, _alike(math.log(applying_slower / reading_slower), _TURN)
     else:
         slower, turn = reading_slower * denser, _alike(math.log(denser), _DENSITY)
-    reading_left = max(0.0, track.all_reading - reading)
-    applying_left = max(0.0, track.all_applying - applying)
-    rest = max(0.0, track.ready - elapsed - reading_left - applying_left)
+    reading_left = max(0.0, course.all_reading - reading)
+    applying_left = max(0.0, course.all_applying - applying)
+    rest = max(0.0, course.ready - elapsed - reading_left - applying_left)
     return reading_left * reading_slower + applying_left * slower + rest, weight * turn + _NEVER_NONE
 
 
-def _by_age(done: Done, track: Track, elapsed: float, weight: float) -> tuple[float, float]:
+def _by_age(done: Done, course: Course, elapsed: float, weight: float) -> tuple[float, float]:
     """Return seconds left and weight while no speed is known: by the time so far and the size of the redo."""
     if done.total is None:
         weight *= _alike(math.log((done.elapsed + 0.5) / (elapsed + 0.5)), _AGE)
-        return track.ready - elapsed, weight + _NEVER_NONE
-    larger = max(done.total, 1.0) / track.redo
-    left = track.ready * larger - done.elapsed
+        return course.ready - elapsed, weight + _NEVER_NONE
+    larger = max(done.total, 1.0) / course.redo
+    left = course.ready * larger - done.elapsed
     if left <= 0:
         # A recovery with no time left would be ready by now.
         return _SHORTEST_S, _NEVER_NONE
     return left, weight * _alike(math.log(larger), _SIZE) + _NEVER_NONE
 
 
-def _total(done: Done, track: Track) -> tuple[float, float]:
+def _total(done: Done, course: Course) -> tuple[float, float]:
     """Return the bytes of all redo, else those of the recorded recovery as far as possible here; and a weight."""
     if done.total is not None:
         return max(done.total, done.read, 1.0), 1.0
     most = done.most or math.inf
-    is_possible = done.read <= track.redo <= most
-    return max(min(track.redo, most), done.read, 1.0), 1.0 if is_possible else _UNLIKELY
+    is_possible = done.read <= course.redo <= most
+    return max(min(course.redo, most), done.read, 1.0), 1.0 if is_possible else _UNLIKELY
 
 
 def _gap(wait: float, waited: float) -> float:

@@ -17,8 +17,9 @@ from redolab.servers.address import Address
 from redolab.servers.dialects import SLOW_LOG, SOCKET
 from redolab.servers.instance import Instance
 from redolab.slowlog.candidates.counting import countable
-from redolab.slowlog.candidates.deciding import CandidateJudgement, Known, LoggedExecution, Rows, Verdict, judge
+from redolab.slowlog.candidates.deciding import CandidateJudgement, Known, Rows, Verdict, judge
 from redolab.slowlog.candidates.explain import AskedServer, TimedOut, asked_server
+from redolab.slowlog.digest.classes import Example
 from tests.command import redolab
 from tests.slowlog.candidates.examples import DATABASE, OTHERS, ROWS, SOURCE, counted, running
 
@@ -37,7 +38,7 @@ def asked(instance: Instance, at_most: float = 10.0) -> Iterator[AskedServer]:
 
 
 def judged(server: AskedServer, text: str, sent: int = 1, examined: int = 1000) -> CandidateJudgement:
-    execution = LoggedExecution(text=text, database=DATABASE, rows_sent=sent, rows_examined=examined)
+    execution = Example(text=text, seconds=1.0, database=DATABASE, rows_sent=sent, rows_examined=examined)
     return judge(execution, server, measure=True)
 
 
@@ -204,9 +205,11 @@ def test_what_is_not_there_not_allowed_or_not_a_table_leaves_a_unknown(instance:
             found = judged(server, statement)
             assert (found.verdict, found.rows.known) == (Verdict.UNKNOWN, Known.UNKNOWN)
             assert reason in found.note
-        elsewhere = LoggedExecution(text="SELECT COUNT(*) FROM t", database="nowhere", rows_sent=1, rows_examined=9)
+        elsewhere = Example(
+            text="SELECT COUNT(*) FROM t", seconds=1.0, database="nowhere", rows_sent=1, rows_examined=9
+        )
         assert "nowhere" in judge(elsewhere, server, measure=True).note
-        nameless = LoggedExecution(text="SELECT COUNT(*) FROM t", database=None, rows_sent=1, rows_examined=9)
+        nameless = Example(text="SELECT COUNT(*) FROM t", seconds=1.0, rows_sent=1, rows_examined=9)
         assert judge(nameless, server, measure=True).note
     address = {"MYSQL_PWD": ""}
     log = instance.folder / "written.log"

@@ -14,4 +14,4 @@ def test_json_has_the_first_classes_alone() -> None:
     (only,) = found["judged"]
     assert only["judgement"]["verdict"] == "candidate"
     # By its slowest execution.
-    assert only["query"]["execution"]["text"] == "SELECT a FROM t WHERE b = 2"
+    assert only["query"]["example"]["text"] == "SELECT a FROM t WHERE b = 2"

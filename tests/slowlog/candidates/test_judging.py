@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
+import msgspec
 import pytest
 from typing_extensions import override
 
 from redolab.slowlog.candidates.candidates_report import CandidatesReport, as_json
 from redolab.slowlog.candidates.counting import Countable
 from redolab.slowlog.candidates.deciding import (
-    ClassToJudge,
     Judged,
     Known,
-    LoggedExecution,
     Rows,
     RowsBound,
     Verdict,
@@ -29,7 +29,10 @@ from redolab.slowlog.candidates.explain import (
     estimated_rows,
     plan_of,
 )
+from redolab.slowlog.digest.classes import Example
+from redolab.slowlog.digest.digesting import digest
 
+SMALL_LOG = Path(__file__).with_name("small.log")
 SCAN = TableRead("SIMPLE", "t", "ALL", 1000, 10.0)
 
 
@@ -48,8 +51,8 @@ class MadeServer(AskedServer):
         return self.rows
 
 
-def execution(text: str, sent: int | None, examined: int | None, cut: bool = False) -> LoggedExecution:
-    return LoggedExecution(text=text, database="d", rows_sent=sent, rows_examined=examined, cut=cut)
+def execution(text: str, sent: int | None, examined: int | None, cut: bool = False) -> Example:
+    return Example(text=text, seconds=1.0, database="d", rows_sent=sent, rows_examined=examined, cut=cut)
 
 
 @pytest.mark.parametrize(
@@ -123,12 +126,9 @@ def test_a_plan_is_read_from_what_explain_prints() -> None:
 
 
 def test_json_tells_an_infinite_ratio_from_an_unknown_one() -> None:
+    query = digest([SMALL_LOG]).classes[0]
     judged = [
-        Judged(
-            rank=1,
-            query=ClassToJudge(fingerprint="", id="x", share=0.5, seconds=10.0, count=1000, execution=each),
-            judgement=judge(each),
-        )
+        Judged(rank=1, query=msgspec.structs.replace(query, example=each), judgement=judge(each))
         for each in (execution("SELECT a FROM t", 0, 1000), execution("DELETE FROM t", 0, 9))
     ]
     assert math.isinf(judged[0].judgement.ratio or 0)

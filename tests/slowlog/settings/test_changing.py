@@ -12,11 +12,11 @@ import pytest
 
 from redolab.errors import Busy, Interrupted, LabError
 from redolab.machine.interrupts import unwinding
+from redolab.servers.address import Address
 from redolab.slowlog.settings import alone, changing, note, user_server
 from redolab.slowlog.settings.alone import alone_on
 from redolab.slowlog.settings.changes import Change
 from redolab.slowlog.settings.changing import TemporaryChanges, while_changed
-from redolab.slowlog.settings.note import NotedAddress
 from redolab.slowlog.settings.restoring import Messages, put_back
 from redolab.slowlog.settings.user_server import Restarted, UserServer
 from tests.slowlog.settings.made_server import DEFAULTS, World, fails_over, restarts
@@ -132,7 +132,7 @@ def test_a_note_stays_while_a_variable_has_our_value_although_the_server_said_ye
 def write_note(purpose: str, stamp: str) -> Path:
     path = note.new_path(purpose, stamp)
     identity = UserServer(World().address).identity
-    note.write(path, note.Note(purpose, identity, NotedAddress(), (), 1, 2, None))
+    note.write(path, note.Note(purpose, identity, Address(), (), 1, 2, None))
     return path
 
 

@@ -16,8 +16,6 @@ from redolab.watch.monitoring.http_config import PASSWORD, TOKEN, USER, read_htt
 from redolab.watch.monitoring.promql import matcher
 from redolab.watch.monitoring.servers import DAY, MonitoredDay, MonitoredServer, Span
 
-pytestmark = pytest.mark.server
-
 _SPAN = Span(1_795_824_000, 3 * DAY)
 
 
