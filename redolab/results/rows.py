@@ -8,9 +8,7 @@ from redolab.crash.records.crash import CrashImage
 from redolab.crash.records.recovery import WarmTime
 from redolab.disks.figures import FIGURES, StorageRecord
 from redolab.errorlog import BINARY_LOG_PART, Phase
-from redolab.errors import LabError
 from redolab.machine.facts import DeviceUse
-from redolab.results.crashes import crashes_of
 from redolab.results.loads import Load, found_in, settings_in_words
 from redolab.results.recoveries import Recovery, recoveries_of
 from redolab.results.storages import storages_of
@@ -21,15 +19,11 @@ from redolab.workloads.tpcc.tables import TpccTables
 
 def recovery_rows(run: Run) -> Rows:
     """Return the recoveries of a run. Raises `LabError`."""
-    images = {image.name: image for image in crashes_of(run)}
     storages = storages_of(run)
     return [
         (
             each.record,
-            {
-                **recovery_row(each, _image_of(run, images, each.trial.image)),
-                **_storage(storages.of(each.trial.storage, each.record.session)),
-            },
+            {**recovery_row(each), **_storage(storages.of(each.trial.storage, each.record.session))},
         )
         for each in recoveries_of(run)
     ]
@@ -77,15 +71,9 @@ def load_columns(load: Load | None) -> Mapping[str, object]:
     }
 
 
-def recovery_row(recovery: Recovery, image: CrashImage) -> Mapping[str, object]:
+def recovery_row(recovery: Recovery) -> Mapping[str, object]:
     """Return the flat record of a recovery and of its crash."""
-    return {**_recovery(recovery), **_image(image)}
-
-
-def _image_of(run: Run, images: Mapping[str, CrashImage], name: str) -> CrashImage:
-    if name not in images:
-        raise LabError(f"the run {run.name} cannot be read (it lacks crashes/{name})", "it is left as it is")
-    return images[name]
+    return {**_recovery(recovery), **_image(recovery.image)}
 
 
 def _recovery(recovery: Recovery) -> Mapping[str, object]:
