@@ -187,7 +187,8 @@ def trades_of(runs: Sequence[Run]) -> Trades:
     servers: dict[str, tuple[Trade, ...]] = {}
     for each in load_series(plain):
         if len(each.cells) >= _FEWEST:
-            servers[each.made.server] = (*servers.get(each.made.server, ()), _trade(each))
+            server = each.spec.dataset.server
+            servers[server] = (*servers.get(server, ()), _trade(each))
     flushing = {
         server: tuple(flushing_of([load for load in loads if load.image.spec.dataset.server == server]))
         for server in dict.fromkeys(load.image.spec.dataset.server for load in loads)
@@ -210,14 +211,14 @@ def _server_workload_storage(load: Load) -> tuple[str, str, str]:
 
 
 def _trade(series: LoadSeries) -> Trade:
-    key = series.made
+    spec = series.spec
     return Trade(
-        version=key.version,
-        storage=key.storage,
-        workload=key.workload,
-        connections=key.connections,
-        tables=key.tables,
-        pool=key.pool,
+        version=spec.dataset.version,
+        storage=spec.storage,
+        workload=spec.workload,
+        connections=spec.threads,
+        tables=spec.dataset.size,
+        pool=spec.instance.buffer_pool,
         gains=tuple(
             Gain(
                 log_size=cell.log_size,

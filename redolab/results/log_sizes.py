@@ -71,17 +71,18 @@ class LogSize:
     @property
     def machine(self) -> str:
         """Name of the machine in tables."""
-        return self.series.made.machine
+        return self.series.machine
 
     @property
     def storage(self) -> str:
         """Name of the storage profile."""
-        return self.series.made.storage
+        return self.series.spec.storage
 
     @property
     def label(self) -> str:
         """Server, as in `MySQL 9.7.4`."""
-        return server_label(self.series.made.server, self.series.made.version)
+        dataset = self.series.spec.dataset
+        return server_label(dataset.server, dataset.version)
 
     @property
     def unit(self) -> str:
@@ -95,20 +96,20 @@ def log_sizes(found: MeasuredLoads) -> list[list[LogSize]]:
 
 
 def _log_size(series: LoadSeries, cell: LoadCell, worst: Sequence[WorstCase]) -> LogSize:
-    made, loads = series.made, cell.loads
+    spec, loads = series.spec, cell.loads
     recoveries = [each for load in loads for each in load.recoveries]
     filled = _filled_beside(cell.typical, worst)
     of_filled = [
         each
         for crash in filled
         for each in crash.recoveries
-        if (each.trial.storage, each.trial.buffer_pool) == (made.storage, made.pool)
+        if (each.trial.storage, each.trial.buffer_pool) == (spec.storage, spec.instance.buffer_pool)
     ]
     warm, full_warm = ([each.warm for each in of if each.warm is not None] for of in (recoveries, of_filled))
     late = [*(load.storage_use.late_share for load in loads), *(each.trial.late_share for each in of_filled)]
     storage_use = StorageUse(
-        machine=made.machine,
-        storage=made.storage,
+        machine=series.machine,
+        storage=spec.storage,
         late_share=max((share for share in late if share is not None), default=None),
         buffered=any(each.trial.buffered for each in (*recoveries, *of_filled)),
     )
@@ -158,13 +159,13 @@ def log_size_rows(series: Sequence[Sequence[LogSize]]) -> list[Mapping[str, obje
         {
             "series": number,
             "machine": each.machine,
-            "server": each.series.made.server,
-            "version": each.series.made.version,
+            "server": each.series.spec.dataset.server,
+            "version": each.series.spec.dataset.version,
             "storage": each.storage,
-            "workload": each.series.made.workload,
-            "threads": each.series.made.connections,
-            "dataset_bytes": each.series.made.tables,
-            "fill_pool_bytes": each.series.made.pool,
+            "workload": each.series.spec.workload,
+            "threads": each.series.spec.threads,
+            "dataset_bytes": each.series.spec.dataset.size,
+            "fill_pool_bytes": each.series.spec.instance.buffer_pool,
             "log_size_bytes": each.log_size,
             "rate": each.rate.mean,
             "rate_low": each.rate.low,
