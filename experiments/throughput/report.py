@@ -34,7 +34,7 @@ from .experiment import Factors
 Series: TypeAlias = Sequence[LogSize]
 """Loads that differ in their log alone, smallest log first."""
 
-_STEADINESS = ("latency_95_ms", "worst_second", "age_share")
+_STEADINESS = ("latency_95_ms", "worst_second_share", "age_share")
 """Figures of a load in the main table."""
 _SHADES, _LIGHTEST = "viridis_r", 0.2
 _SMOOTHED = 30

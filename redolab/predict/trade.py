@@ -224,7 +224,7 @@ def _trade(series: LoadSeries) -> Trade:
                 log_size=cell.log_size,
                 throughput=_with_interval(series.gains.get(cell.log_size)),
                 lost=_lost(_with_interval(series.beside_largest.get(cell.log_size))),
-                device_per_commit=median_of_known([load.figures.device_per_commit for load in cell.loads]),
+                device_per_commit=median_of_known([load.figures.device_per_commit_bytes for load in cell.loads]),
                 loads=len(cell.loads),
                 ready_s=median_of_known([each.trial.ready_s for load in cell.loads for each in load.recoveries]),
             )

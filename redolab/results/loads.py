@@ -51,7 +51,7 @@ class Load:
     def measured(self) -> tuple[float, float]:
         """Begin and end of the measured window, in seconds after the first report."""
         lasted = self.reports[-1].monotonic - self.reports[0].monotonic
-        return lasted - self.figures.seconds, lasted
+        return lasted - self.figures.load_measured_s, lasted
 
     @property
     def block(self) -> str:
