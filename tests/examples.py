@@ -85,7 +85,7 @@ def production_load(run: str, log_size: int, rate: float, lasted: int = 60) -> L
     figures = load_figures(reports, [], [], of_image.capacity, 40, killed=float(lasted))
     assert figures is not None
     made = msgspec.structs.replace(of_image, spec=spec)
-    return Load(run, 0, "local", load_key(spec), made, reports, [], figures, [])
+    return Load(run, "local", load_key(spec), made, reports, [], figures, [])
 
 
 def load_key(spec: CrashSpec) -> ComparisonKey:
