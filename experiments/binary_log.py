@@ -13,7 +13,6 @@ from redolab.crash.bench.crash_experiment import CrashExperiment
 from redolab.crash.bench.crash_plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
 from redolab.crash.bench.factors import CrashFactors, check_log_sizes, storages_factor
 from redolab.crash.records.binary_log_end import BinaryLogEnd, EndKind
-from redolab.crash.records.crash import CrashImage
 from redolab.crash.records.kill_rule import KillRule
 from redolab.errorlog import BINARY_LOG_PART, Phase
 from redolab.errors import InvalidInput
@@ -21,7 +20,6 @@ from redolab.grouping import by_key
 from redolab.report.contents import Report
 from redolab.report.numbers import NONE, median_with_range
 from redolab.report.table import Column, ReportTable
-from redolab.results.crashes import crashes_of
 from redolab.results.recoveries import Recovery, recoveries_of
 from redolab.runs.factors import factor, keep_factor, on_or_off, several, whole_number
 from redolab.runs.plan import draw_plan
@@ -98,12 +96,11 @@ class BinaryLog(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
     def report(cls, run: Run) -> Report:
         from redolab.results.marks import disks_of
 
-        crashes = {crash.name: crash for crash in crashes_of(run)}
         alike = by_key(
             recoveries_of(run),
-            lambda each: (each.trial.server, str(crashes[each.trial.image].spec.binary_log_end), each.trial.storage),
+            lambda each: (each.trial.server, str(each.image.spec.binary_log_end), each.trial.storage),
         )
-        rows = [_Row(crashes[found[0].trial.image], found) for _, found in sorted(alike.items())]
+        rows = [_Row(found) for _, found in sorted(alike.items())]
         if not rows:
             return Report(answer="No recovery was measured.", tables=[])
         disks, disk_rows = disks_of(run)
@@ -119,7 +116,6 @@ class BinaryLog(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
 class _Row:
     """Recoveries of one server on one storage, after crashes with the same end of the binary log."""
 
-    crash: CrashImage
     recoveries: Sequence[Recovery]
 
     def seconds(self, phase: Phase, part: str = "") -> list[float]:
@@ -143,8 +139,8 @@ def _table(rows: Sequence[_Row]) -> ReportTable:
     columns: list[Column[_Row]] = [
         Column("server", lambda row: row.recoveries[0].trial.server),
         Column("storage", lambda row: row.recoveries[0].trial.storage),
-        Column("the binary log ends with", lambda row: str(row.crash.spec.binary_log_end)),
-        Column("last file", lambda row: format_size(row.crash.binary_log_bytes or 0), right=True),
+        Column("the binary log ends with", lambda row: str(row.recoveries[0].image.spec.binary_log_end)),
+        Column("last file", lambda row: format_size(row.recoveries[0].image.binary_log_bytes or 0), right=True),
         Column("crashes", lambda row: str(len({each.trial.image for each in row.recoveries})), right=True),
         Column("n", lambda row: str(len(row.recoveries)), right=True),
         Column("recovery time, s", lambda row: median_with_range(row.ready) or NONE, right=True),
@@ -173,10 +169,10 @@ def _answer(rows: Sequence[_Row]) -> str:
     if not timed:
         return "No error log times the binary log's recovery."
     longest, row = max(timed, key=lambda each: each[0])
-    trial = row.recoveries[0].trial
+    first = row.recoveries[0]
     return (
-        f"The binary log's recovery took {longest:.1f} s of {max(row.ready, default=0.0):.1f} s at most: {trial.server} on "
-        f"{trial.storage}, {row.crash.spec.binary_log_end}."
+        f"The binary log's recovery took {longest:.1f} s of {max(row.ready, default=0.0):.1f} s at most: "
+        f"{first.trial.server} on {first.trial.storage}, {first.image.spec.binary_log_end}."
     )
 
 

@@ -85,7 +85,7 @@ def production_load(run: str, log_size: int, rate: float, lasted: int = 60) -> L
     figures = load_figures(reports, [], [], of_image.capacity, 40, killed=float(lasted))
     assert figures is not None
     made = msgspec.structs.replace(of_image, spec=spec)
-    return Load(run, 0, "local", load_key(spec), made, reports, [], figures, [])
+    return Load(run, "local", load_key(spec), made, reports, [], figures, [])
 
 
 def load_key(spec: CrashSpec) -> ComparisonKey:
@@ -101,26 +101,29 @@ def load_key(spec: CrashSpec) -> ComparisonKey:
     )
 
 
-def keyed(
-    measured: Recovery | None = None, of_image: CrashImage | None = None, machine: Machine | None = None
-) -> Keyed:
+def keyed(measured: Recovery | None = None, machine: Machine | None = None) -> Keyed:
     """A recovery on a machine, this one unless another is given, with its key."""
-    made, crash = measured or record(), of_image or image()
+    made = measured or record()
     (here,) = machine_classes([machine or MACHINE])
     key = comparison_key(
         machine=here,
         server=made.trial.server,
         version=made.trial.version,
-        spec=crash.spec,
+        spec=made.image.spec,
         storage=storage_key(made.trial.storage, None),
         buffer_pool=made.trial.buffer_pool,
         settings=made.trial.settings,
     )
-    return Keyed("run", key, "local", "", made, crash)
+    return Keyed("run", key, "local", "", made)
 
 
-def record(measured: RecoveryTrial | None = None, *checks: TableCheck, warm: WarmTime | None = None) -> Recovery:
-    """A recovery as a run keeps it, with what was checked afterwards."""
+def record(
+    measured: RecoveryTrial | None = None,
+    *checks: TableCheck,
+    of_image: CrashImage | None = None,
+    warm: WarmTime | None = None,
+) -> Recovery:
+    """A recovery as a run keeps it, with its crash and the checks afterwards."""
     judgement = Judgement(
         image=NAME,
         server="mariadb-10.11",
@@ -130,7 +133,7 @@ def record(measured: RecoveryTrial | None = None, *checks: TableCheck, warm: War
         ruling=Ruling.RIGHT if all(check.passed for check in checks) else Ruling.WRONG,
         checks=checks,
     )
-    return Recovery(TrialRecord(position=0, trial=measured or trial()), warm, judgement)
+    return Recovery(TrialRecord(position=0, trial=measured or trial()), of_image or image(), warm, judgement)
 
 
 def trial(seconds_to_ready: float = 3.3, *, repeat: int = 1, slower_apply: float = 0.0) -> RecoveryTrial:

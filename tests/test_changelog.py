@@ -6,7 +6,6 @@ from redolab import __version__
 from redolab.crash.records.crash import IMAGE_FORMAT
 from redolab.powercut.kept_cut import KEPT_CUT_FORMAT
 from redolab.predict.calibration import CALIBRATION_FORMAT
-from redolab.predict.trade import TRADE_FORMAT
 from redolab.project import PROJECT
 from redolab.runs.schema import RUN_FORMAT
 from tests.command import redolab
@@ -22,7 +21,6 @@ def test_the_changes_of_this_version_name_its_formats() -> None:
         "a calibration": CALIBRATION_FORMAT,
         "a crash image": IMAGE_FORMAT,
         "a power cut that was kept as evidence": KEPT_CUT_FORMAT,
-        "provision/throughput.json": TRADE_FORMAT,
     }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from typing_extensions import override
 
-from redolab.counters.counted import CounterGrowth, LogLayers
+from redolab.counters.counted import LogLayers
 from redolab.crash.bench.factors import check_log_sizes, several_servers
 from redolab.errors import InvalidInput, LabError
 from redolab.report.quantities import quantity
@@ -62,6 +62,11 @@ class Inserts(PlannedStep, frozen=True, kw_only=True):
     seconds: Annotated[
         int, Option("For how many seconds rows are inserted for each.", whole_number(1, 3600), "1", single=True)
     ]
+
+    @property
+    def lengths(self) -> Lengths:
+        """Lengths of log writes: one client's are equal, those of several vary as their commits coincide."""
+        return Lengths.EQUAL if self.threads == 1 else Lengths.RANDOM
 
     @override
     def cost_keys(self, group: Sequence[str]) -> Sequence[str]:
@@ -122,11 +127,6 @@ class InflationTrial(Trial, frozen=True, kw_only=True):
     def log_writes(self) -> int:
         """Writes of the log."""
         return max(1, self.after.log_writes - self.before.log_writes)
-
-    def growth(self, threads: int) -> CounterGrowth:
-        """Return the model's input from a trial with this many clients."""
-        lengths = Lengths.EQUAL if threads == 1 else Lengths.RANDOM
-        return CounterGrowth(self.lsn_bytes, self.grown("os_log_written") or 0, self.log_writes, lengths)
 
     @override
     def details(self) -> Mapping[str, object]:

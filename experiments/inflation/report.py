@@ -9,7 +9,7 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from redolab.counters.counted import CounterGrowth, predicted, what_is_counted
+from redolab.counters.counted import CounterGrowth, what_is_counted
 from redolab.grouping import by_key
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import median_of_known
@@ -90,13 +90,14 @@ def counter_evidence(run: Run) -> list[CounterEvidence]:
 
 def _evidence_of(name: str, found: Sequence[Configuration]) -> CounterEvidence:
     first: InflationTrial = found[0].results[0].trial
-    counted = what_is_counted(first.log_writer, [growth for each in found for growth in _growths(each)])
+    growths = [
+        CounterGrowth(each.trial.lsn_per_log_write, each.step.lengths, each.trial.ratio)
+        for configuration in found
+        for each in configuration.results
+    ]
+    counted = what_is_counted(first.log_writer, growths)
     label = server_label(name, first.version)
     return CounterEvidence(label, first.log_writer, counted, [_measured_cell(each, counted) for each in found])
-
-
-def _growths(configuration: Configuration) -> list[CounterGrowth]:
-    return [each.trial.growth(each.step.threads) for each in configuration.results]
 
 
 def _measured_cell(configuration: Configuration, counted: Counted | None) -> MeasuredCell:
@@ -104,8 +105,10 @@ def _measured_cell(configuration: Configuration, counted: Counted | None) -> Mea
     device = median_of_known(configuration.values("device_ratio"))
     if counted is None:
         return MeasuredCell(configuration, ratio, r, device, None)
-    growths = zip(configuration.trials, _growths(configuration), strict=True)
-    model = statistics.median(predicted(trial.log_writer, counted, growth) for trial, growth in growths)
+    model = statistics.median(
+        bytes_per_lsn_byte(each.trial.log_writer, counted, each.trial.lsn_per_log_write, each.step.lengths)
+        for each in configuration.results
+    )
     return MeasuredCell(configuration, ratio, r, device, model)
 
 

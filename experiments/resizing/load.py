@@ -28,15 +28,15 @@ def measured_turn(load: WatchedLoad, size: int, seconds: float, stage: Stage) ->
     ages = [each.checkpoint_age for each in load.samples if each.monotonic > since and each.checkpoint_age is not None]
     return Turn(
         log_size_bytes=size,
-        turn_s=figures.seconds,
+        turn_s=figures.load_measured_s,
         rate=figures.rate.mean,
         latency_95_ms=figures.latency_95_ms,
-        worst_second=figures.worst_second,
+        worst_second=figures.worst_second_share,
         checkpoint_age_bytes=statistics.fmean(ages) if ages else None,
         redo_bytes_per_second=figures.redo_per_second,
-        pages_bytes_per_commit=figures.pages_per_commit,
-        device_bytes_per_commit=figures.device_per_commit,
-        cpu_share=figures.cpu_share,
+        pages_bytes_per_commit=figures.pages_per_commit_bytes,
+        device_bytes_per_commit=figures.device_per_commit_bytes,
+        cpu_share=figures.load_cpu_share,
     )
 
 

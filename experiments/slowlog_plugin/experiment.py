@@ -104,8 +104,6 @@ class PluginTrial(Trial, frozen=True, kw_only=True):
     """One window of statements."""
 
     version: str
-    block: int
-    """Number of the block in the plan. Trials are compared within a block."""
     statements_s: float = msgspec.field(name="seconds")
     """Seconds for which clients sent statements."""
     statements: int
@@ -246,7 +244,6 @@ class SlowlogPlugin(Experiment[Server, SelectWindow, Conditions, "StartedServer"
             measured = (self._measure_kill if group.killed else self._measure_window)(made, logging, step)
         return PluginTrial(
             version=made.instance.server.version,
-            block=self.plan.blocks[at.group],
             buffer_bytes=buffer,
             killed=group.killed is not None,
             instance=made.digest,

@@ -20,7 +20,7 @@ from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, wrapp
 from redolab.report.quantities import quantity_columns
 from redolab.report.table import PAGE, SCREEN, Column, ReportTable
 from redolab.results.load_figures import STALLED, LoadFigures, age_shares, per_second
-from redolab.results.loads import Load, found_in
+from redolab.results.loads import Load, found_in, settings_in_words
 from redolab.results.log_sizes import LogSize, log_size_rows, log_sizes
 from redolab.results.marks import MARK, Off, disks_of, marks_of, storage_label, storage_remarks
 from redolab.results.plateau import throughput_difference_in_words
@@ -34,7 +34,7 @@ from .experiment import Factors
 Series: TypeAlias = Sequence[LogSize]
 """Loads that differ in their log alone, smallest log first."""
 
-_STEADINESS = ("latency_95_ms", "worst_second", "age_share")
+_STEADINESS = ("latency_95_ms", "worst_second_share", "age_share")
 """Figures of a load in the main table."""
 _SHADES, _LIGHTEST = "viridis_r", 0.2
 _SMOOTHED = 30
@@ -121,7 +121,7 @@ def names(series: Sequence[Series]) -> list[str]:
         {
             "server": one[0].label,
             "storage": one[0].storage,
-            "settings": one[0].series.made.settings or "production settings",
+            "settings": settings_in_words(one[0].series.spec) or "production settings",
             "machine": f"on {one[0].machine}",
         }
         for one in series
@@ -151,7 +151,7 @@ def sizes_table(series: Sequence[Series], off: Off, widest: int = SCREEN) -> Rep
         "what it was; a recovery after which it was not counts as never. log full: flushing was held back until the crash.",
         *(f"{name}: {fact}." for name, one in zip(names(series), series, strict=True) for fact in _facts(one)),
         *storage_remarks([each.storage_use for one in series for each in one], off),
-        *workload_catalogue().get(series[0][0].series.made.workload).caveats,
+        *workload_catalogue().get(series[0][0].series.spec.workload).caveats,
     ]
     rows = [each for one in series for each in one]
     return ReportTable.brief("Throughput and recovery by log size", rows, columns, notes, widest)
@@ -179,10 +179,10 @@ def _identity_columns(series: Sequence[Series], off: Off) -> list[Column[LogSize
         *([Column[LogSize]("machine", lambda row: row.machine)] if several_machines else []),
         Column[LogSize]("server", lambda row: row.label, shared=str),
         Column[LogSize]("storage", lambda row: storage_label(row.storage_use, off), shared="on {}".format),
-        Column[LogSize]("settings", lambda row: row.series.made.settings, shared=str),
-        Column[LogSize]("pool", lambda row: format_size(row.series.made.pool), shared="pool {}".format),
-        Column[LogSize]("tables", lambda row: format_size(row.series.made.tables), shared="tables {}".format),
-        Column[LogSize]("clients", lambda row: str(row.series.made.connections), shared="{} clients".format),
+        Column[LogSize]("settings", lambda row: settings_in_words(row.series.spec), shared=str),
+        Column[LogSize]("pool", lambda row: format_size(row.series.spec.instance.buffer_pool), shared="pool {}".format),
+        Column[LogSize]("tables", lambda row: format_size(row.series.spec.dataset.size), shared="tables {}".format),
+        Column[LogSize]("clients", lambda row: str(row.series.spec.threads), shared="{} clients".format),
         Column[LogSize]("log", lambda row: format_size(row.log_size), right=True),
     ]
 
@@ -214,8 +214,8 @@ def _facts(one: Series) -> Iterator[str]:
 
     if series.plateau is not None and any(each.gain is not None and each.gain.excludes_zero for each in one):
         yield series.plateau.in_words(one[0].log_size, largest)
-    if series.made.tables < largest:
-        yield f"the largest log holds no more than the pages of its tables, {format_size(series.made.tables)}"
+    if (tables := series.spec.dataset.size) < largest:
+        yield f"the largest log holds no more than the pages of its tables, {format_size(tables)}"
     if series.uneven:
         yield "some blocks lack some sizes; throughput is what it would have been beside the smallest log"
     if apart := sizes(lambda row: row.log_size in series.apart):

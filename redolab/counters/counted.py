@@ -35,22 +35,13 @@ class LogLayers(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class CounterGrowth:
-    """Growth of the counters over one window of load: bytes, and number of log writes."""
+    """Growth of os_log_written over one window of load, against that of the LSN."""
 
-    lsn: int
-    os_log_written: int
-    log_writes: int
+    lsn_per_log_write: float
+    """Mean LSN bytes of a log write, the `r` of `redolab.servers.log_writer`."""
     lengths: Lengths
-
-    @property
-    def ratio(self) -> float:
-        """Bytes of os_log_written for each byte of LSN."""
-        return self.os_log_written / self.lsn
-
-    @property
-    def lsn_per_log_write(self) -> float:
-        """Mean LSN bytes of a log write, the `r` of `redolab.servers.log_writer`."""
-        return self.lsn / self.log_writes
+    ratio: float
+    """Bytes of os_log_written for each byte of LSN."""
 
 
 def what_is_counted(writer: LogWriter, growths: Sequence[CounterGrowth]) -> Counted | None:
@@ -59,17 +50,16 @@ def what_is_counted(writer: LogWriter, growths: Sequence[CounterGrowth]) -> Coun
     The best fit has the smallest median of |ln(predicted / measured)|. Without write-ahead there is no padding, and the
     result is `BLOCKS`.
     """
-    telling = [growth for growth in growths if predicted(writer, Counted.BLOCKS, growth) >= _TELLING]
+
+    def predicted(counted: Counted, growth: CounterGrowth) -> float:
+        return bytes_per_lsn_byte(writer, counted, growth.lsn_per_log_write, growth.lengths)
+
+    telling = [growth for growth in growths if predicted(Counted.BLOCKS, growth) >= _TELLING]
     if not telling:
         return None
 
     def distance(counted: Counted) -> float:
-        return statistics.median(abs(math.log(predicted(writer, counted, growth) / growth.ratio)) for growth in telling)
+        return statistics.median(abs(math.log(predicted(counted, growth) / growth.ratio)) for growth in telling)
 
     # min() keeps the order: the first of equally good meanings wins.
     return min((Counted.LSN, Counted.BLOCKS, Counted.BLOCKS_AND_PADDING), key=distance)
-
-
-def predicted(writer: LogWriter, counted: Counted, growth: CounterGrowth) -> float:
-    """Return the bytes of os_log_written for each byte of LSN that the model predicts under a meaning."""
-    return bytes_per_lsn_byte(writer, counted, growth.lsn_per_log_write, growth.lengths)

@@ -51,8 +51,6 @@ class SizeLine(msgspec.Struct, frozen=True, kw_only=True):
     recovery_s: float
     """Seconds after the worst crash to the chosen end, as for the interval."""
     ninety: Interval
-    chance_at_worst: float
-    """Probability that the recovery of the worst crash exceeds the limit, 0 to 1."""
     minutes_held: float
     """Minutes of redo at the peak rate that it holds."""
     usual: UsualRecovery | None = None
@@ -210,7 +208,6 @@ class Sizing:
             self.limits,
             self.demand.redo_per_hour,
             age=self.model.worst_age,
-            seconds=lambda size: recovery_at(self.model, size).seconds,
             chance=lambda size: chance_beyond(self._crashes(self.model, size), self.limits.rto).whole,
             lost=lambda size: None if self.own_trade is None else self.own_trade.lost(size),
         )
@@ -240,7 +237,6 @@ class Sizing:
             redo=redo,
             recovery_s=worst.seconds,
             ninety=Interval(*worst.ninety),
-            chance_at_worst=chance_beyond(worst_crash(self.model, log_size), self.limits.rto).whole,
             minutes_held=redo / self.demand.redo_per_hour * 60,
             usual=None if usual is None else usual_recovery(usual, self.limits.rto),
             chance=chance.whole,

@@ -59,9 +59,7 @@ def compared(sizing: Sizing, facts: ServerFacts, present: int | None = None) -> 
     return found
 
 
-def compared_table(
-    found: Sequence[Compared], limits: Limits, title: str, crash_time: CrashTime = CrashTime.ANY
-) -> ReportTable:
+def compared_table(found: Sequence[Compared], limits: Limits, title: str, crash_time: CrashTime) -> ReportTable:
     """Return the sizes by the rules as a table."""
     rto = format_duration(limits.rto)
     lines = [each.line for each in found if each.line is not None]

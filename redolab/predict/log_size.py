@@ -48,8 +48,6 @@ class LogSizeAdvice:
     """Smallest size that holds an hour of redo at the peak rate."""
     largest_within_rto: int | None
     """Largest size whose probability of a longer recovery is below the limit."""
-    largest_within_rto_median: int | None
-    """Largest size that recovers in time after half of the worst crashes."""
     smallest_at_throughput: int | None
     """Smallest size that is known to lose less throughput than the limit."""
 
@@ -82,21 +80,18 @@ def advise(
     redo_per_hour: float,
     *,
     age: Callable[[int], int],
-    seconds: Callable[[int], float],
     chance: Callable[[int], float],
     lost: Callable[[int], RelativeChange | None],
 ) -> LogSizeAdvice:
     """Return advice on the `sizes` that a server can have, for a peak of `redo_per_hour` bytes of LSN an hour.
 
-    The functions take a size. `age`: the worst checkpoint age in bytes; `seconds`: the recovery at that age; `chance`:
-    the probability that a recovery takes longer than `limits` allow; `lost`: the loss of throughput against the largest
-    measured log.
+    The functions take a size. `age`: the worst checkpoint age in bytes; `chance`: the probability that a recovery takes
+    longer than `limits` allow; `lost`: the loss of throughput against the largest measured log.
     """
     return LogSizeAdvice(
         smallest=sizes[0],
         smallest_for_hour=smallest_holding(sizes, redo_per_hour, age),
         largest_within_rto=_last(sizes, lambda size: chance(size) < limits.chance),
-        largest_within_rto_median=_last(sizes, lambda size: seconds(size) <= limits.rto),
         smallest_at_throughput=next((size for size in sizes if _loses_less(lost(size), limits.loss)), None),
     )
 

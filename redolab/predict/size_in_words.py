@@ -13,7 +13,7 @@ from redolab.predict.question import Until
 from redolab.predict.trade import Trade
 from redolab.predict.usual import UsualRecovery
 from redolab.report.table import Column, ReportTable, known, print_lines
-from redolab.results.plateau import Plateau, throughput_difference_in_words
+from redolab.results.plateau import throughput_difference_in_words
 from redolab.units import KIB, format_chance, format_duration, format_duration_or_never, format_size
 
 _SHOWN_CHANCE = 0.0005
@@ -151,7 +151,7 @@ def _gained(found: Sized) -> str:
         f"{format_size(trade.tables)}, pool {format_size(trade.pool)}; {_loads(trade)})"
     )
     smallest, largest = trade.gains[0].log_size, trade.gains[-1].log_size
-    why = "" if trade.nothing_beyond is not None else _NOT_EQUAL
+    why = "" if trade.plateau is not None else _NOT_EQUAL
     measured = f"{_reached(trade, smallest, largest)} {load} (docs/results/throughput.md).{why}"
     if found.is_trade_of_this_load:
         return f"Throughput: {measured}"
@@ -162,16 +162,12 @@ def _gained(found: Sized) -> str:
 
 def _reached(trade: Trade, smallest: int, largest: int) -> str:
     """Return the size beyond which a larger log gains nothing, or the largest difference in throughput."""
-    most = trade.gains[-1].throughput
-    if trade.nothing_beyond == largest and most is not None and most.excludes_zero:
+    plateau, most = trade.plateau, trade.gains[-1].throughput
+    if plateau is not None and plateau.size == largest and most is not None and most.excludes_zero:
         sizes = f"{format_size(largest)} instead of {format_size(smallest)}"
         return f"a redo log of {sizes} gained {most.with_interval()} of throughput, the most of all sizes,"
-    if (
-        trade.nothing_beyond is not None
-        and trade.between is not None
-        and (trade.gains_something or not trade.is_repeated)
-    ):
-        return Plateau(trade.nothing_beyond, *trade.between).in_words(smallest, largest)
+    if plateau is not None and (trade.gains_something or not trade.is_repeated):
+        return plateau.in_words(smallest, largest)
     sizes = f"{format_size(smallest)} to {format_size(largest)}"
     return f"with {sizes} it differs by {throughput_difference_in_words(trade.furthest)}"
 
@@ -182,7 +178,7 @@ def _loads(trade: Trade) -> str:
     if most == 1:
         return "one load of each size, which tells no interval"
     loads = f"{most} loads of each size" if fewest == most else f"{fewest} to {most} loads of a size"
-    has_interval = trade.is_repeated or trade.nothing_beyond is None
+    has_interval = trade.is_repeated or trade.plateau is None
     return loads if has_interval else f"{loads}, too few for an interval"
 
 

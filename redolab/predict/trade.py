@@ -22,11 +22,11 @@ from redolab.report.intervals import RelativeChange, median_of_known, relative_c
 from redolab.results.comparison_key import ComparisonKey, Field, Override, grouped
 from redolab.results.gains import LoadSeries, blocks_of_equal_seconds, load_series
 from redolab.results.loads import Load, found_in, settings_in_words
+from redolab.results.plateau import Plateau
 from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
 from redolab.units import format_size
 
-TRADE_FORMAT = 4
 TRADE_PAGES = ("throughput", "settings")
 """Pages of results whose runs are loads on the project's own machine."""
 _OF_SIZES = TRADE_PAGES[0]
@@ -43,7 +43,7 @@ _Treatment: TypeAlias = tuple[ComparisonKey, str | None]
 
 
 class Gain(msgspec.Struct, frozen=True, kw_only=True):
-    """Effect of one log size against the smallest; bytes, seconds."""
+    """Effect of one log size against the smallest; sizes in bytes."""
 
     log_size: int
     throughput: RelativeChange | None
@@ -60,8 +60,6 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes written to the device for each commit."""
     loads: int
     """Number of loads with that size."""
-    ready_s: float | None
-    """Seconds to ready after a crash at the end of the load, with the redo that production flushing leaves."""
 
 
 class Trade(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,12 +75,8 @@ class Trade(msgspec.Struct, frozen=True, kw_only=True):
     """Gains by log size, the smallest log first."""
     furthest: float
     """Largest relative difference in throughput between any size and the smallest, significant or not."""
-    nothing_beyond: int | None
-    """Smallest log with all but 3 % of the best throughput; None if equal seconds do not compare all sizes.
-
-    `between` is its 95 % interval.
-    """
-    between: tuple[int, int] | None
+    plateau: Plateau | None
+    """Smallest log with all but 3 % of the best throughput; None if equal seconds do not compare all sizes."""
     redo_per_hour: float | None = None
     """Least redo that these loads wrote, in bytes an hour by LSN; None if unknown.
 
@@ -138,7 +132,6 @@ class FlushingEffect(msgspec.Struct, frozen=True, kw_only=True):
 class Trades(msgspec.Struct, frozen=True, kw_only=True):
     """Measured trades and effects of flushing, by server."""
 
-    format: int = TRADE_FORMAT
     servers: Mapping[str, tuple[Trade, ...]] = {}
     """Name of a server in the catalogue → its trades, one for each series of loads."""
     flushing: Mapping[str, tuple[FlushingEffect, ...]] = {}
@@ -187,7 +180,8 @@ def trades_of(runs: Sequence[Run]) -> Trades:
     servers: dict[str, tuple[Trade, ...]] = {}
     for each in load_series(plain):
         if len(each.cells) >= _FEWEST:
-            servers[each.made.server] = (*servers.get(each.made.server, ()), _trade(each))
+            server = each.spec.dataset.server
+            servers[server] = (*servers.get(server, ()), _trade(each))
     flushing = {
         server: tuple(flushing_of([load for load in loads if load.image.spec.dataset.server == server]))
         for server in dict.fromkeys(load.image.spec.dataset.server for load in loads)
@@ -210,28 +204,26 @@ def _server_workload_storage(load: Load) -> tuple[str, str, str]:
 
 
 def _trade(series: LoadSeries) -> Trade:
-    key = series.made
+    spec = series.spec
     return Trade(
-        version=key.version,
-        storage=key.storage,
-        workload=key.workload,
-        connections=key.connections,
-        tables=key.tables,
-        pool=key.pool,
+        version=spec.dataset.version,
+        storage=spec.storage,
+        workload=spec.workload,
+        connections=spec.threads,
+        tables=spec.dataset.size,
+        pool=spec.instance.buffer_pool,
         gains=tuple(
             Gain(
                 log_size=cell.log_size,
                 throughput=_with_interval(series.gains.get(cell.log_size)),
                 lost=_lost(_with_interval(series.beside_largest.get(cell.log_size))),
-                device_per_commit=median_of_known([load.figures.device_per_commit for load in cell.loads]),
+                device_per_commit=median_of_known([load.figures.device_per_commit_bytes for load in cell.loads]),
                 loads=len(cell.loads),
-                ready_s=median_of_known([each.trial.ready_s for load in cell.loads for each in load.recoveries]),
             )
             for cell in series.cells
         ),
         furthest=series.furthest,
-        nothing_beyond=None if series.plateau is None else series.plateau.size,
-        between=None if series.plateau is None else (series.plateau.low, series.plateau.high),
+        plateau=series.plateau,
         redo_per_hour=_least_redo([load.figures.redo_per_second for cell in series.cells for load in cell.loads]),
     )
 

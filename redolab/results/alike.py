@@ -10,10 +10,8 @@ import msgspec
 from redolab.crash.records.crash import CrashImage
 from redolab.crash.records.recovery import RecoveryTrial
 from redolab.disks.profiles import StorageProfile
-from redolab.errors import LabError
 from redolab.machine.machine_class import MachineClass, machine_classes
 from redolab.results.comparison_key import ComparisonKey, StorageKey, comparison_key, storage_key
-from redolab.results.crashes import crashes_of
 from redolab.results.recoveries import Recovery, recoveries_of
 from redolab.runs.machines import machines_of
 from redolab.runs.schema import TrialRecord
@@ -22,7 +20,7 @@ from redolab.runs.store import Run
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """A recovery of a run, its crash, and its comparison key."""
+    """A recovery of a run and its comparison key."""
 
     run: str
     key: ComparisonKey
@@ -31,7 +29,6 @@ class Keyed:
     identity: str
     """Machine id. Empty in runs made before ids were recorded."""
     recovery: Recovery
-    image: CrashImage
 
     @property
     def record(self) -> TrialRecord[RecoveryTrial]:
@@ -42,6 +39,11 @@ class Keyed:
     def trial(self) -> RecoveryTrial:
         """Measurements of the trial."""
         return self.recovery.trial
+
+    @property
+    def image(self) -> CrashImage:
+        """Crash image that was recovered."""
+        return self.recovery.image
 
 
 class _Conditions(msgspec.Struct, frozen=True):
@@ -74,14 +76,14 @@ class Keys:
         """Return the key of the storage of that name in a run."""
         return storage_key(name, self._storages[run.name].get(name))
 
-    def recovery(self, run: Run, record: TrialRecord[RecoveryTrial], image: CrashImage) -> ComparisonKey:
-        """Return the key of a recovery of an image."""
-        trial = record.trial
+    def recovery(self, run: Run, recovery: Recovery) -> ComparisonKey:
+        """Return the key of a recovery."""
+        trial = recovery.trial
         return comparison_key(
-            machine=self.machine(run, record.session),
+            machine=self.machine(run, recovery.record.session),
             server=trial.server,
             version=trial.version,
-            spec=image.spec,
+            spec=recovery.image.spec,
             storage=self.storage(run, trial.storage),
             buffer_pool=trial.buffer_pool,
             settings=trial.settings,
@@ -106,23 +108,15 @@ def keyed_recoveries(runs: Sequence[Run]) -> list[Keyed]:
     found = []
     for run in runs:
         sessions = run.record().sessions
-        crashes = {image.name: image for image in crashes_of(run)}
         for recovery in recoveries_of(run):
-            record = recovery.record
-            image = crashes.get(record.trial.image)
-            if image is None:
-                raise LabError(
-                    f"the run {run.name} has no record of its crash {record.trial.image}",
-                    "leave that run out: what its recoveries had to do is not known",
-                )
+            session = recovery.record.session
             found.append(
                 Keyed(
                     run=run.name,
-                    key=keys.recovery(run, record, image),
-                    machine=named[run.name][record.session],
-                    identity=sessions[record.session].identity,
+                    key=keys.recovery(run, recovery),
+                    machine=named[run.name][session],
+                    identity=sessions[session].identity,
                     recovery=recovery,
-                    image=image,
                 )
             )
     return found

@@ -47,7 +47,7 @@ def _row(each: Keyed) -> Mapping[str, object]:
         "cpu": each.key.machine.cpu,
         "cores": each.key.machine.cores,
         "label": server_label(trial.server, trial.version),
-        **recovery_row(each.recovery, each.image),
+        **recovery_row(each.recovery),
         "took_s": each.record.took,
         "undo_pages": undo_pages(each.image),
         "ended_at": None if trial.unfinished is None else trial.unfinished.where,

@@ -10,32 +10,15 @@ from dataclasses import dataclass
 
 import scipy
 
+from redolab.crash.records.crash import CrashSpec
 from redolab.grouping import by_key
 from redolab.report.intervals import SHARE, Estimate, RelativeChange, connected, relative_changes, spread_within
 from redolab.results.comparison_key import Field
-from redolab.results.loads import Load, settings_in_words
+from redolab.results.loads import Load
 from redolab.results.plateau import Plateau, plateau
 
 _EQUAL = 0.75
 """Share of the measured seconds that two loads must have in common: throughput changes in the course of a load."""
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """Conditions shared by the loads of a series, for tables. The comparison key groups the loads. Sizes in bytes."""
-
-    machine: str
-    server: str
-    """Name in the catalogue."""
-    version: str
-    """Version that the server reports."""
-    storage: str
-    settings: str
-    workload: str
-    connections: int
-    pool: int
-    tables: int
-    """Bytes of tables that were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +42,6 @@ class LoadSeries:
     Blocks connect all of them, directly or by way of others.
     """
 
-    made: Conditions
     cells: Sequence[LoadCell]
     gains: Mapping[int, RelativeChange]
     """Log size → throughput relative to the smallest log; without an interval if no load was repeated.
@@ -78,6 +60,16 @@ class LoadSeries:
     """Plateau of throughput; None if a size is `apart`."""
     uneven: bool
     """True if blocks lack some sizes: throughput is then what the blocks of the smallest log would have had."""
+
+    @property
+    def machine(self) -> str:
+        """Name of the machine in tables."""
+        return self.cells[0].loads[0].machine
+
+    @property
+    def spec(self) -> CrashSpec:
+        """Spec of a load with the smallest log. The other loads differ from it in log size and number alone."""
+        return self.cells[0].loads[0].image.spec
 
 
 def load_series(loads: Sequence[Load]) -> list[LoadSeries]:
@@ -115,7 +107,6 @@ def _series(loads: Sequence[Load]) -> LoadSeries:
         rates |= {size: _as_beside(rates[smallest], ratio) for size, ratio in beside.items()}
     cells = [LoadCell(size, own, rates[size]) for size, own in by_size.items()]
     return LoadSeries(
-        made=_conditions(loads[0]),
         cells=cells,
         gains=gains,
         beside_largest=beside_largest,
@@ -146,21 +137,6 @@ def blocks_of_equal_seconds(loads: Sequence[Load]) -> list[str]:
 def _are_equal(one: tuple[float, float], other: tuple[float, float]) -> bool:
     common = min(one[1], other[1]) - max(one[0], other[0])
     return common >= _EQUAL * max(one[1] - one[0], other[1] - other[0])
-
-
-def _conditions(load: Load) -> Conditions:
-    spec = load.image.spec
-    return Conditions(
-        machine=load.machine,
-        server=spec.dataset.server,
-        version=spec.dataset.version,
-        storage=spec.storage,
-        settings=settings_in_words(spec),
-        workload=spec.workload,
-        connections=spec.threads,
-        pool=spec.instance.buffer_pool,
-        tables=spec.dataset.size,
-    )
 
 
 def _pooled(rates: Sequence[Estimate], deviation: float, freedom: int) -> Estimate:

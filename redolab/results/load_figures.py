@@ -38,44 +38,43 @@ class LoadSecond:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadFigures:
-    """Figures of one window of load; rates per second, sizes in bytes. None if server or machine do not report it."""
+    """Figures of one window of load, named as in docs/run-data.md. None if server or machine do not report it."""
 
-    seconds: float
+    load_measured_s: float
+    load_fillings: float | None
+    """Number of times the log was filled since the load began: redo over the age at which statements wait."""
     commits: Estimate
+    """Commits a second."""
     new_orders: Estimate | None
     """New-Order transactions a second of TPC-C; 60 times that is NOTPM."""
-    errors: Annotated[float, Quantity("failed/s", places=1)]
+    failed_per_s: Annotated[float, Quantity("failed/s", places=1)]
     """Transactions that failed, a second."""
     latency_95_ms: Annotated[float | None, Quantity("p95", "ms", 1)]
     """Median of the seconds' 95th percentiles."""
     worst_latency_ms: Annotated[float | None, Quantity("worst p95", "ms", 0)]
     """Highest of the seconds' 95th percentiles."""
-    worst_second: Annotated[float, Quantity("slowest second", "%", 0, 100)]
+    worst_second_share: Annotated[float, Quantity("slowest second", "%", 0, 100)]
     """Lowest throughput of a second, as a share of the median."""
-    stalled: Annotated[int, Quantity("stalls", "s", 0)]
+    stalled_s: Annotated[int, Quantity("stalls", "s", 0)]
     """Number of seconds with less than `STALLED` of the median."""
     age_share: Annotated[float | None, Quantity("age", "%", 0, 100)]
     """Mean checkpoint age, as a share of the age at which statements wait."""
     highest_age_share: Annotated[float | None, Quantity("highest age", "%", 0, 100)]
     redo_per_second: float | None
     """Redo a second by LSN, in bytes."""
-    pages_flushed: Annotated[float | None, Quantity("pages/s", places=0)]
-    """Pages flushed a second."""
+    pages_flushed_per_s: Annotated[float | None, Quantity("pages/s", places=0)]
     log_waits: Annotated[int | None, Quantity("log waits", places=0)]
-    fillings: float | None
-    """Number of times the log was filled since the load began: redo over the age at which statements wait."""
     measured_fillings: float | None
     """Number of times the log was filled in the window."""
-    redo_per_commit: Annotated[float | None, Quantity("redo", "KiB", 1, 1 / KIB)]
-    log_per_commit: Annotated[float | None, Quantity("os_log_written", "KiB", 1, 1 / KIB)]
-    """Bytes of `Innodb_os_log_written`."""
-    pages_per_commit: Annotated[float | None, Quantity("pages", "KiB", 1, 1 / KIB)]
+    redo_per_commit_bytes: Annotated[float | None, Quantity("redo", "KiB", 1, 1 / KIB)]
+    os_log_written_per_commit_bytes: Annotated[float | None, Quantity("os_log_written", "KiB", 1, 1 / KIB)]
+    pages_per_commit_bytes: Annotated[float | None, Quantity("pages", "KiB", 1, 1 / KIB)]
     """Bytes of flushed pages, without the doublewrite buffer."""
-    device_per_commit: Annotated[float | None, Quantity("device", "KiB", 1, 1 / KIB)]
+    device_per_commit_bytes: Annotated[float | None, Quantity("device", "KiB", 1, 1 / KIB)]
     """Bytes of all writes to the device."""
-    device_busy: Annotated[float | None, Quantity("device busy", "%", 0, 100)]
+    load_device_busy_share: Annotated[float | None, Quantity("device busy", "%", 0, 100)]
     """Share of the time in which the device was busy."""
-    cpu_share: Annotated[float | None, Quantity("CPUs busy", "%", 0, 100)]
+    load_cpu_share: Annotated[float | None, Quantity("CPUs busy", "%", 0, 100)]
     """Share of all CPUs that the server, its clients and everything else used."""
 
     @property
@@ -131,27 +130,27 @@ def load_figures(
     if first is not None and last is not None and first.log_waits is not None and last.log_waits is not None:
         waits = last.log_waits - first.log_waits
     return LoadFigures(
-        seconds=float(len(by_second)),
+        load_measured_s=float(len(by_second)),
+        load_fillings=_fillings(samples, capacity),
         commits=batch_means(commits),
         new_orders=batch_means(orders) if len(orders) == len(by_second) else None,
-        errors=failed / (end - max(begin, reports[0].monotonic)),
+        failed_per_s=failed / (end - max(begin, reports[0].monotonic)),
         latency_95_ms=statistics.median(latencies) if latencies else None,
         worst_latency_ms=max(latencies, default=None),
-        worst_second=min(commits) / median if median else 0.0,
-        stalled=sum(each <= STALLED * median for each in commits),
+        worst_second_share=min(commits) / median if median else 0.0,
+        stalled_s=sum(each <= STALLED * median for each in commits),
         age_share=statistics.fmean(shares) if shares else None,
         highest_age_share=max(shares, default=None),
         redo_per_second=(redo := _grown(within, lambda sample: sample.lsn)),
-        pages_flushed=pages,
+        pages_flushed_per_s=pages,
         log_waits=waits,
-        fillings=_fillings(samples, capacity),
         measured_fillings=_fillings(within, capacity),
-        redo_per_commit=per_commit(redo),
-        log_per_commit=per_commit(_grown(within, lambda sample: sample.os_log_written)),
-        pages_per_commit=None if pages is None or page_size is None else per_commit(pages * page_size),
-        device_per_commit=per_commit(_grown(of_machine, lambda sample: sample.written_bytes)),
-        device_busy=_grown(of_machine, lambda sample: sample.busy),
-        cpu_share=_cpu_share(of_machine),
+        redo_per_commit_bytes=per_commit(redo),
+        os_log_written_per_commit_bytes=per_commit(_grown(within, lambda sample: sample.os_log_written)),
+        pages_per_commit_bytes=None if pages is None or page_size is None else per_commit(pages * page_size),
+        device_per_commit_bytes=per_commit(_grown(of_machine, lambda sample: sample.written_bytes)),
+        load_device_busy_share=_grown(of_machine, lambda sample: sample.busy),
+        load_cpu_share=_cpu_share(of_machine),
     )
 
 

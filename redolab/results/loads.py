@@ -28,8 +28,6 @@ class Load:
     """One load, the crash at its end, and the recoveries."""
 
     run: str
-    group: int
-    """Index of the group in the run's plan."""
     machine: str
     """Name of the machine in tables."""
     key: ComparisonKey
@@ -51,7 +49,7 @@ class Load:
     def measured(self) -> tuple[float, float]:
         """Begin and end of the measured window, in seconds after the first report."""
         lasted = self.reports[-1].monotonic - self.reports[0].monotonic
-        return lasted - self.figures.seconds, lasted
+        return lasted - self.figures.load_measured_s, lasted
 
     @property
     def block(self) -> str:
@@ -83,18 +81,18 @@ def found_in(runs: Sequence[Run]) -> MeasuredLoads:
     loads, worst = [], []
     keys, named = Keys(runs), machines_of(runs)
     for run in runs:
-        groups = {record.name: (group, record.session) for group, record in run.groups().items()}
+        sessions = {record.name: record.session for record in run.groups().values()}
         measured = recoveries_of(run)
         for image in sorted(crashes_of(run), key=lambda each: each.made):
             # A load whose group was not recorded, or was made again, does not count.
-            if image.name not in groups:
+            if image.name not in sessions:
                 continue
-            group, session = groups[image.name]
+            session = sessions[image.name]
             machine, key = named[run.name][session], keys.load(run, session, image)
             recoveries = [each for each in measured if each.trial.image == image.name]
             if not image.spec.instance.purpose.is_production:
                 worst.append(WorstCase(run.name, machine, key, image, recoveries))
-            elif (load := _load(run, machine, key, group, image, recoveries)) is not None:
+            elif (load := _load(run, machine, key, image, recoveries)) is not None:
                 loads.append(load)
     return MeasuredLoads(loads, worst)
 
@@ -127,9 +125,7 @@ def measured_seconds(kill: KillRule, lasted: float) -> float | None:
     return None if kill.after is None else _MEASURED * kill.after
 
 
-def _load(
-    run: Run, machine: str, key: ComparisonKey, group: int, image: CrashImage, recoveries: Sequence[Recovery]
-) -> Load | None:
+def _load(run: Run, machine: str, key: ComparisonKey, image: CrashImage, recoveries: Sequence[Recovery]) -> Load | None:
     folder = story_folder(run, image.name)
     reports, samples = read_reports(folder / WORKLOAD), samples_of(run, image.name)
     killed = image.last_sample.monotonic
@@ -140,4 +136,4 @@ def _load(
     figures = load_figures(reports, samples, of_machine, image.capacity, seconds, killed)
     if figures is None:
         return None
-    return Load(run.name, group, machine, key, image, reports, samples, figures, recoveries)
+    return Load(run.name, machine, key, image, reports, samples, figures, recoveries)

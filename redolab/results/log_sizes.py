@@ -55,14 +55,12 @@ class LogSize:
     redo: float | None
     """Checkpoint age at the crash."""
     ready_s: Annotated[float | None, Quantity("recovery", "s", 1)]
-    first_commit_s: float | None
     back_s: Annotated[float | None, Quantity("back", "s", 1)]
     """Time until throughput is back; None if it was not in half of the recoveries that were followed."""
     not_back: int
     """Followed recoveries after which throughput was not back."""
     full_redo: float | None
     full_s: Annotated[float | None, Quantity("log full", "s", 1)]
-    full_back_s: float | None
     full_is_short: bool
     """True if the age of the log that was recovered stopped growing below its target."""
     storage_use: StorageUse
@@ -71,17 +69,18 @@ class LogSize:
     @property
     def machine(self) -> str:
         """Name of the machine in tables."""
-        return self.series.made.machine
+        return self.series.machine
 
     @property
     def storage(self) -> str:
         """Name of the storage profile."""
-        return self.series.made.storage
+        return self.series.spec.storage
 
     @property
     def label(self) -> str:
         """Server, as in `MySQL 9.7.4`."""
-        return server_label(self.series.made.server, self.series.made.version)
+        dataset = self.series.spec.dataset
+        return server_label(dataset.server, dataset.version)
 
     @property
     def unit(self) -> str:
@@ -95,20 +94,20 @@ def log_sizes(found: MeasuredLoads) -> list[list[LogSize]]:
 
 
 def _log_size(series: LoadSeries, cell: LoadCell, worst: Sequence[WorstCase]) -> LogSize:
-    made, loads = series.made, cell.loads
+    spec, loads = series.spec, cell.loads
     recoveries = [each for load in loads for each in load.recoveries]
     filled = _filled_beside(cell.typical, worst)
     of_filled = [
         each
         for crash in filled
         for each in crash.recoveries
-        if (each.trial.storage, each.trial.buffer_pool) == (made.storage, made.pool)
+        if (each.trial.storage, each.trial.buffer_pool) == (spec.storage, spec.instance.buffer_pool)
     ]
-    warm, full_warm = ([each.warm for each in of if each.warm is not None] for of in (recoveries, of_filled))
+    warm = [each.warm for each in recoveries if each.warm is not None]
     late = [*(load.storage_use.late_share for load in loads), *(each.trial.late_share for each in of_filled)]
     storage_use = StorageUse(
-        machine=made.machine,
-        storage=made.storage,
+        machine=series.machine,
+        storage=spec.storage,
         late_share=max((share for share in late if share is not None), default=None),
         buffered=any(each.trial.buffered for each in (*recoveries, *of_filled)),
     )
@@ -122,12 +121,10 @@ def _log_size(series: LoadSeries, cell: LoadCell, worst: Sequence[WorstCase]) ->
         unsteady=sum(load.image.steady is False for load in loads),
         redo=median_of_known([load.image.last_sample.checkpoint_age for load in loads]),
         ready_s=median_of_known([each.trial.ready_s for each in recoveries]),
-        first_commit_s=median_of_known([each.first_commit for each in warm]),
         back_s=median_back(warm),
         not_back=sum(each.back is None for each in warm),
         full_redo=median_of_known([each.image.last_sample.checkpoint_age for each in filled]),
         full_s=median_of_known([each.trial.ready_s for each in of_filled]),
-        full_back_s=median_back(full_warm),
         full_is_short=bool(of_filled) and any(each.image.stopped_short for each in filled),
         storage_use=storage_use,
     )
@@ -146,10 +143,7 @@ def _filled_beside(load: Load, filled: Sequence[WorstCase]) -> Sequence[WorstCas
     return [each for each in beside if each.image.spec.kill.highest_age] or beside
 
 
-_PLAIN = (
-    *("n", "unsteady", "ready_s", "first_commit_s", "back_s", "not_back"),
-    *("full_redo", "full_s", "full_back_s", "full_is_short"),
-)
+_PLAIN = ("n", "unsteady", "ready_s", "back_s", "not_back", "full_redo", "full_s", "full_is_short")
 
 
 def log_size_rows(series: Sequence[Sequence[LogSize]]) -> list[Mapping[str, object]]:
@@ -158,13 +152,13 @@ def log_size_rows(series: Sequence[Sequence[LogSize]]) -> list[Mapping[str, obje
         {
             "series": number,
             "machine": each.machine,
-            "server": each.series.made.server,
-            "version": each.series.made.version,
+            "server": each.series.spec.dataset.server,
+            "version": each.series.spec.dataset.version,
             "storage": each.storage,
-            "workload": each.series.made.workload,
-            "threads": each.series.made.connections,
-            "dataset_bytes": each.series.made.tables,
-            "fill_pool_bytes": each.series.made.pool,
+            "workload": each.series.spec.workload,
+            "threads": each.series.spec.threads,
+            "dataset_bytes": each.series.spec.dataset.size,
+            "fill_pool_bytes": each.series.spec.instance.buffer_pool,
             "log_size_bytes": each.log_size,
             "rate": each.rate.mean,
             "rate_low": each.rate.low,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 import redolab
 from redolab.crash.records.recovery import DISTURBED, DISTURBED_SHARE
 from redolab.project import PROJECT
@@ -14,7 +12,6 @@ from redolab.report.intervals import p_values, relative_changes
 from redolab.report.labels import server_label
 from redolab.results.bound import BOUND_COLUMNS, bound_of
 from redolab.results.committed import HOSTS
-from redolab.runs.pages import measured_runs
 from redolab.servers.dialects import Version
 
 if TYPE_CHECKING:
@@ -34,17 +31,16 @@ DISKS = {
 def measured(*folders: str, experiment: str = "recovery") -> polars.DataFrame:
     """Return the trials of an experiment in folders of data/measured, MySQL before MariaDB, old versions first.
 
-    A row has the columns of docs/run-data.md and its `folder`, `host` and `block` (trials measured close together; null
-    if the order was of another kind). `label` names the server, as in `MySQL 9.7.4`, and `age` is its place in that
-    order. With a redo log, a buffer pool and a storage, `log` and `pool` have their bytes and `disk` the words.
+    A row has the columns of docs/run-data.md and its `folder` and `host`. `label` names the server, as in `MySQL 9.7.4`,
+    and `age` is its place in that order. With a redo log, a buffer pool and a storage, `log` and `pool` have their bytes
+    and `disk` the words.
     """
     import polars as pl
 
     frames = [
-        redolab.load_runs(experiment, PROJECT.measured / folder)
-        .with_columns(folder=pl.lit(folder), host=pl.lit(HOSTS.get(folder)))
-        .drop("block", strict=False)
-        .join(_blocks(folder), maintain_order="left", on=["run", "group"], how="left")
+        redolab.load_runs(experiment, PROJECT.measured / folder).with_columns(
+            folder=pl.lit(folder), host=pl.lit(HOSTS.get(folder))
+        )
         for folder in folders
     ]
     return described(pl.concat(frames, how="diagonal_relaxed"))
@@ -79,38 +75,18 @@ def by_age(trials: polars.DataFrame) -> polars.DataFrame:
     ).sort("age", maintain_order=True)
 
 
-class _Group(msgspec.Struct):
-    block: int | None = None
-
-
-class _Plan(msgspec.Struct):
-    groups: tuple[_Group, ...]
-    blocks: tuple[int, ...] = ()
-
-
-def _blocks(folder: str) -> polars.DataFrame:
-    """Return the block of each group of each run."""
-    import polars as pl
-
-    rows = []
-    for run in measured_runs(folder):
-        plan = run.plan(_Plan)
-        numbers = plan.blocks or [group.block for group in plan.groups]
-        rows += [(run.name, place, f"{run.name} {number}" if number else None) for place, number in enumerate(numbers)]
-    return pl.DataFrame(rows, {"run": pl.String, "group": pl.Int64, "block": pl.String}, orient="row")
-
-
 def beside_baseline(
     trials: polars.DataFrame, value: str, treatment: str, baseline: str, by: Sequence[str] = ("label",)
 ) -> polars.DataFrame:
     """Return each treatment's relative difference from the baseline in the same blocks, for each combination of `by`.
 
-    `change` has the 95 % interval `low` to `high`, and `chance` the p-value. The baseline itself is left out.
+    `change` has the 95 % interval `low` to `high`, and `chance` the p-value. The baseline itself is left out, as are
+    trials without a block: nothing says that they were measured close to others.
     """
     import polars as pl
 
     rows = []
-    for key, of_key in trials.group_by(*by, maintain_order=True):
+    for key, of_key in trials.drop_nulls("block").group_by(*by, maintain_order=True):
         values = list(of_key.select("block", treatment, value).iter_rows())
         changes, probabilities = relative_changes(values, baseline), p_values(values, baseline)
         rows += [

@@ -1,4 +1,4 @@
-"""Recoveries of a run: each trial with the return of its clients and its consistency checks."""
+"""Recoveries of a run: each trial with its crash image, the return of its clients and its consistency checks."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from redolab.crash.records.crash import CrashImage
 from redolab.crash.records.recovery import RecoveryTrial, WarmRecord, WarmTime
 from redolab.crash.records.verdict import Judgement
+from redolab.errors import LabError
 from redolab.report.intervals import median_of_known
+from redolab.results.crashes import crashes_of
 from redolab.runs.schema import TrialRecord
 from redolab.runs.store import Run
 
@@ -18,9 +21,10 @@ WARM = "warm"
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """A trial of a recovery, joined with the return of its clients, its checks and its crash image."""
+    """A trial of a recovery, joined with its crash image, the return of its clients and its checks."""
 
     record: TrialRecord[RecoveryTrial]
+    image: CrashImage
     warm: WarmTime | None = None
     """Return of the clients; None if they were not started anew, or did not return."""
     judgement: Judgement | None = None
@@ -48,9 +52,16 @@ def median_or_never(seconds: Sequence[float | None]) -> float | None:
 
 def recoveries_of(run: Run) -> list[Recovery]:
     """Return the recoveries that count, in the order of measurement. Raises `LabError`."""
+    images = {image.name: image for image in crashes_of(run)}
     judged = {(each.position, each.attempt): each.verdict for each in run.verdicts(Judgement)}
     warm = {(each.position, each.attempt): each.warm for each in run.lines(WARM, WarmRecord)}
-    return [
-        Recovery(record, warm.get((record.position, record.attempt)), judged.get((record.position, record.attempt)))
-        for record in run.trials(RecoveryTrial)
-    ]
+    found = []
+    for record in run.trials(RecoveryTrial):
+        image, step = images.get(record.trial.image), (record.position, record.attempt)
+        if image is None:
+            raise LabError(
+                f"the run {run.name} has no record of its crash {record.trial.image}",
+                "leave that run out: what its recoveries had to do is not known",
+            )
+        found.append(Recovery(record, image, warm.get(step), judged.get(step)))
+    return found

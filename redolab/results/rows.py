@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 
 from redolab.crash.records.crash import CrashImage
 from redolab.crash.records.recovery import WarmTime
 from redolab.disks.figures import FIGURES, StorageRecord
 from redolab.errorlog import BINARY_LOG_PART, Phase
-from redolab.errors import LabError
 from redolab.machine.facts import DeviceUse
-from redolab.results.crashes import crashes_of
+from redolab.results.load_figures import LoadFigures
 from redolab.results.loads import Load, found_in, settings_in_words
 from redolab.results.recoveries import Recovery, recoveries_of
 from redolab.results.storages import storages_of
@@ -18,18 +18,21 @@ from redolab.runs.schema import Rows
 from redolab.runs.store import Run
 from redolab.workloads.tpcc.tables import TpccTables
 
+_LOAD_COLUMNS = [
+    field.name
+    for field in fields(LoadFigures)
+    if field.name not in {"commits", "new_orders", "redo_per_second", "measured_fillings"}
+]
+"""Figures of a load that have a column of the same name."""
+
 
 def recovery_rows(run: Run) -> Rows:
     """Return the recoveries of a run. Raises `LabError`."""
-    images = {image.name: image for image in crashes_of(run)}
     storages = storages_of(run)
     return [
         (
             each.record,
-            {
-                **recovery_row(each, _image_of(run, images, each.trial.image)),
-                **_storage(storages.of(each.trial.storage, each.record.session)),
-            },
+            {**recovery_row(each), **_storage(storages.of(each.trial.storage, each.record.session))},
         )
         for each in recoveries_of(run)
     ]
@@ -47,25 +50,6 @@ def load_columns(load: Load | None) -> Mapping[str, object]:
     """Return the columns that a load has in a row of the recovery after it; blank without a load."""
     figures = None if load is None else load.figures
     orders = None if figures is None or figures.new_orders is None else figures.rate.mean
-    columns = {
-        "load_measured_s": "seconds",
-        "load_fillings": "fillings",
-        "failed_per_s": "errors",
-        "latency_95_ms": "latency_95_ms",
-        "worst_latency_ms": "worst_latency_ms",
-        "worst_second_share": "worst_second",
-        "stalled_s": "stalled",
-        "age_share": "age_share",
-        "highest_age_share": "highest_age_share",
-        "redo_per_commit_bytes": "redo_per_commit",
-        "os_log_written_per_commit_bytes": "log_per_commit",
-        "pages_per_commit_bytes": "pages_per_commit",
-        "device_per_commit_bytes": "device_per_commit",
-        "pages_flushed_per_s": "pages_flushed",
-        "log_waits": "log_waits",
-        "load_device_busy_share": "device_busy",
-        "load_cpu_share": "cpu_share",
-    }
     return {
         "load_steady": None if load is None else load.image.steady,
         "load_settings": None if load is None else settings_in_words(load.image.spec),
@@ -73,19 +57,13 @@ def load_columns(load: Load | None) -> Mapping[str, object]:
         "commits_low_per_s": None if figures is None else figures.commits.low,
         "commits_high_per_s": None if figures is None else figures.commits.high,
         "notpm": orders,
-        **{column: None if figures is None else getattr(figures, name) for column, name in columns.items()},
+        **{name: None if figures is None else getattr(figures, name) for name in _LOAD_COLUMNS},
     }
 
 
-def recovery_row(recovery: Recovery, image: CrashImage) -> Mapping[str, object]:
+def recovery_row(recovery: Recovery) -> Mapping[str, object]:
     """Return the flat record of a recovery and of its crash."""
-    return {**_recovery(recovery), **_image(image)}
-
-
-def _image_of(run: Run, images: Mapping[str, CrashImage], name: str) -> CrashImage:
-    if name not in images:
-        raise LabError(f"the run {run.name} cannot be read (it lacks crashes/{name})", "it is left as it is")
-    return images[name]
+    return {**_recovery(recovery), **_image(recovery.image)}
 
 
 def _recovery(recovery: Recovery) -> Mapping[str, object]:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 import polars
 
 from redolab.errors import LabError
@@ -13,6 +14,12 @@ from redolab.runs.experiment import Declaration
 from redolab.runs.loading import load_experiment
 from redolab.runs.schema import Session, TrialRecord
 from redolab.runs.store import Run, RunStore
+
+
+class _Blocks(msgspec.Struct):
+    """Blocks of any experiment's plan."""
+
+    blocks: tuple[int, ...] = ()
 
 
 def load_frame(experiment: str, folder: Path | None = None) -> polars.DataFrame:
@@ -34,7 +41,7 @@ def load_frame(experiment: str, folder: Path | None = None) -> polars.DataFrame:
 
 def run_rows(experiment: type[Declaration], run: Run) -> list[Mapping[str, object]]:
     """Return a run's trials as rows. Raises `LabError`."""
-    record = run.record()
+    record, blocks = run.record(), run.plan(_Blocks).blocks
     return [
         {
             "run": run.name,
@@ -42,6 +49,7 @@ def run_rows(experiment: type[Declaration], run: Run) -> list[Mapping[str, objec
             "session": trial.session,
             **_where(record.sessions[trial.session]),
             **_which(trial),
+            "block": f"{run.name} {blocks[trial.group]}" if blocks else None,
             **measured,
         }
         for trial, measured in experiment.rows(run)

@@ -13,12 +13,7 @@ PADDED = LogWriter(write_ahead=8192)
 
 def growth(counted: Counted, length: int, writer: LogWriter = PADDED) -> CounterGrowth:
     written = simulate(writer, [length] * 3001)
-    return CounterGrowth(
-        lsn=int(written.lsn),
-        os_log_written=int(written.counted_as(counted)),
-        log_writes=int(written.writes),
-        lengths=Lengths.EQUAL,
-    )
+    return CounterGrowth(written.lsn / written.writes, Lengths.EQUAL, written.counted_as(counted) / written.lsn)
 
 
 @given(
@@ -38,5 +33,5 @@ def test_long_writes_tell_nothing(counted: Counted) -> None:
 
 def test_one_cell_that_was_disturbed_does_not_decide() -> None:
     cells = [growth(Counted.BLOCKS, length) for length in (100, 200, 600)]
-    disturbed = CounterGrowth(lsn=1_000_000, os_log_written=1_000_000, log_writes=5000, lengths=Lengths.EQUAL)
+    disturbed = CounterGrowth(lsn_per_log_write=200, lengths=Lengths.EQUAL, ratio=1.0)
     assert what_is_counted(PADDED, [*cells, disturbed]) is Counted.BLOCKS

@@ -19,10 +19,9 @@ from redolab.results.measured import described
 from redolab.results.rows import recovery_row
 from redolab.servers.catalogue import server_catalogue
 from redolab.units import MIB
-from tests.examples import MACHINE, image, record, trial
+from tests.examples import MACHINE, record, trial
 
 _WORLDS = 30
-_CRASH = image()
 _HERE = {"run": "run", "machine": "local", "identity": "", "cpu": MACHINE.cpu, "cores": MACHINE.cores}
 
 
@@ -38,7 +37,7 @@ def measured(
     """A recovery of a level, with fields of its trial or columns changed."""
     recovery = record(msgspec.structs.replace(trial(seconds, slower_apply=slower_apply), image=image, **of_trial))
     factor = BASELINE if level == BASELINE else "tables"
-    return {**_HERE, **recovery_row(recovery, _CRASH), "factor": factor, "level": level, **columns}
+    return {**_HERE, **recovery_row(recovery), "factor": factor, "level": level, **columns}
 
 
 def crashes(level: str, seconds: float, *, spread: float = 1.01, **more: Any) -> list[Row]:

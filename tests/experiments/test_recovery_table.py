@@ -18,7 +18,6 @@ from experiments.recovery.report import (
     plot_clients,
     recoveries_table,
 )
-from redolab.crash.records.crash import CrashImage
 from redolab.crash.records.recovery import Outcome, RecoveryTrial, Unfinished, WarmTime
 from redolab.errorlog import Phase, PhaseTime
 from redolab.errorlog.collapse import Repetition
@@ -33,13 +32,12 @@ from redolab.workloads.data import TableCheck, WorkloadReport
 from tests.examples import MACHINE, image, keyed, record, trial
 
 
-def of_images(recoveries: Sequence[Recovery], crashes: Sequence[CrashImage] = ()) -> list[Keyed]:
-    images = {each.name: each for each in crashes or [image()]}
-    return [keyed(each, images[each.trial.image]) for each in recoveries]
+def each_keyed(*recoveries: Recovery) -> list[Keyed]:
+    return [keyed(each) for each in recoveries]
 
 
 def rows_of(*recoveries: Recovery) -> list[Row]:
-    return configurations(comparable(of_images(recoveries)))
+    return configurations(comparable(each_keyed(*recoveries)))
 
 
 def table_of(recoveries: Sequence[Keyed], off: Off | None = None) -> ReportTable:
@@ -72,8 +70,8 @@ def test_a_row_is_all_times_and_the_phases_of_the_recovery_nearest_to_their_medi
 def test_crashes_made_alike_are_one_row() -> None:
     first = image()
     second = replace(first, name="second", spec=replace(first.spec, number=2))
-    of_second = record(replace(trial(5.3, slower_apply=2.0), image="second"))
-    frame = comparable(of_images([record(trial(3.3)), of_second], [first, second]))
+    of_second = record(replace(trial(5.3, slower_apply=2.0), image="second"), of_image=second)
+    frame = comparable(each_keyed(record(trial(3.3)), of_second))
     (row,) = configurations(frame)
     assert (row["n"], row["crashes"]) == (2, 2)
     assert statistics.median(row["ready"]) == pytest.approx(4.3)
@@ -103,7 +101,7 @@ def test_what_the_log_cannot_time_is_blank_with_the_reason_and_never_drawn_as_no
     blank = record(replace(whole, timeline=replace(whole.timeline, phases=tuple(untimed))))
     (row,) = rows_of(blank)
     assert row["scan_s"] is None
-    assert "–" in table_of(of_images([blank])).cells[0]
+    assert "–" in table_of(each_keyed(blank)).cells[0]
     assert any(row["why_blank"] in note for note in phases_table([row], {}).notes)
     segments = bar_segments(row)
     assert [name for name, _ in segments] == ["start", "discover", "untimed", "open", "accept", "rollback"]
@@ -114,12 +112,12 @@ def test_a_wrong_recovery_is_marked_in_its_row() -> None:
     wrong = record(trial(), TableCheck(what="rows", expected="2", found="1"))
     (row,) = rows_of(record(trial()), wrong)
     assert row["wrong"] == 1
-    assert "3.30, 1 WRONG" in table_of(of_images([record(trial()), wrong])).cells[0]
+    assert "3.30, 1 WRONG" in table_of(each_keyed(record(trial()), wrong)).cells[0]
     assert "1 of 2" in answer([row])
 
 
 def test_a_disk_is_marked_where_what_decided_the_time_was_not_as_asked() -> None:
-    frame = comparable(of_images([record(trial())]))
+    frame = comparable(each_keyed(record(trial())))
     (row,) = configurations(frame)
     off = {(row["machine"], row["storage"]): {"write_us": "WRITE +30%", "append_us": "APPEND +20%"}}
     table = recoveries_table([{**row, "bound": Bound.WRITES}], frame, off)
@@ -134,22 +132,22 @@ def test_a_disk_is_marked_where_what_decided_the_time_was_not_as_asked() -> None
 
 def test_recoveries_that_others_disturbed_are_marked_with_the_meaning_below() -> None:
     disturbed = replace(trial(), disturbance=Disturbance(others=2.0, steal=0.0))
-    table = table_of(of_images([record(disturbed)]))
+    table = table_of(each_keyed(record(disturbed)))
     assert "3.30*" in table.cells[0]
     assert any(note.startswith("*") for note in table.notes)
-    assert "3.30" in table_of(of_images([record(trial())])).cells[0]
+    assert "3.30" in table_of(each_keyed(record(trial()))).cells[0]
 
 
 def test_what_got_no_further_is_told_in_place_of_seconds() -> None:
     stuck = stuck_trial()
     gone = replace(STUCK, phase=Phase.SCAN, percent=None, status=-6)
     gave_up = replace(stuck, outcome=Outcome.GAVE_UP, unfinished=gone, timeline=None, buffer_pool=64 << 20)
-    found = of_images([record(stuck), record(stuck), record(gave_up)])
+    found = each_keyed(record(stuck), record(stuck), record(gave_up))
     table, rows = table_of(found), configurations(comparable(found))
     assert "STUCK at 50 % of apply (2 of 2)" in table.cells[0]
     assert "GAVE UP at scan (1 of 1)" in table.cells[1]
     assert (rows[0]["n"], rows[0]["ready"], rows[0]["progress_ended_s"]) == (0, [], 4.0)
-    mixed = table_of(of_images([record(stuck), record(trial())]))
+    mixed = table_of(each_keyed(record(stuck), record(trial())))
     assert "3.30, STUCK at 50 % of apply (1 of 2)" in mixed.cells[0]
     assert "3 of 3" in answer(rows)
 
@@ -186,16 +184,16 @@ def test_what_users_met_is_a_part_of_row_table_and_bar() -> None:
     came_back, did_not = record(trial(), warm=WARM), record(trial(3.4), warm=never)
     (row,) = rows_of(came_back, came_back, did_not)
     assert (row["backs"], row["back_s"], row["notpm_before"]) == ([12.5, 12.5, None], 12.5, 5400.0)
-    cells = first_row(table_of(of_images([came_back, came_back, did_not])))
+    cells = first_row(table_of(each_keyed(came_back, came_back, did_not)))
     assert (cells["first trx"], cells["90 % again"]) == ("3.60", "12.50, 1 not")
     # Behind 3.3 s to ready and half a second of rollback.
     last, width = bar_segments(row)[-1]
     assert last == "warm"
     assert width == pytest.approx(12.5 - 3.8)
 
-    assert first_row(table_of(of_images([did_not])))["90 % again"] == "not by 63 (40 %)"
+    assert first_row(table_of(each_keyed(did_not)))["90 % again"] == "not by 63 (40 %)"
     assert bar_segments(rows_of(did_not)[0])[-1][0] == "rollback"
-    assert "first trx" not in first_row(table_of(of_images([record(trial())])))
+    assert "first trx" not in first_row(table_of(each_keyed(record(trial()))))
 
 
 def test_a_second_without_a_commit_is_drawn_at_zero() -> None:

@@ -98,7 +98,6 @@ def test_every_way_of_logging_is_measured_and_nothing_is_missing(run: Run) -> No
 def _trial(per_second: float, lines: int | None = None) -> PluginTrial:
     return PluginTrial(
         version="10.11.19-MariaDB",
-        block=1,
         statements_s=10,
         statements=round(10 * per_second),
         executed=round(10 * per_second),

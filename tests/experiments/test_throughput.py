@@ -58,12 +58,12 @@ def test_its_figures_are_those_of_the_series(run: Run) -> None:
         assert figures.rate.low < figures.rate.mean < figures.rate.high
         assert 0 < (figures.age_share or 0) < 1.05
         assert figures.log_waits is not None
-        assert figures.pages_flushed is not None
+        assert figures.pages_flushed_per_s is not None
         # A commit's redo is some kilobytes, and the device is sent no less than that.
-        redo = figures.redo_per_commit or 0
+        redo = figures.redo_per_commit_bytes or 0
         assert 1_000 < redo < 50_000
-        assert (figures.device_per_commit or 0) > 0.9 * redo
-        assert 0.1 < (figures.cpu_share or 0) <= 1.0
+        assert (figures.device_per_commit_bytes or 0) > 0.9 * redo
+        assert 0.1 < (figures.load_cpu_share or 0) <= 1.0
 
 
 @pytest.mark.thorough

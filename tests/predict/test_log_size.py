@@ -27,7 +27,6 @@ def advice(
         Limits(rto=rto, chance=chance),
         redo_per_hour,
         age=age,
-        seconds=lambda size: 10 * size / GIB,
         chance=lambda size: min(1.0, 0.05 * 12 * size / GIB / rto),
         lost=(lost or {}).get,
     )
@@ -42,7 +41,6 @@ def test_the_answer_holds_an_hour_and_recovers_in_time() -> None:
     assert found.smallest_for_hour == found.size == 4 * GIB
     assert age(4 * GIB) >= 2.7 * GIB > age(4 * GIB - 256 * MIB)
     assert found.largest_within_rto == 5 * GIB - 256 * MIB
-    assert found.largest_within_rto_median == 6 * GIB
     assert found.basis is Basis.HOUR
 
 

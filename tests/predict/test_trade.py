@@ -32,6 +32,7 @@ from redolab.predict.trade import (
 from redolab.report.intervals import RelativeChange
 from redolab.results.load_figures import load_figures
 from redolab.results.loads import Load
+from redolab.results.plateau import Plateau
 from redolab.runs.pages import measured_runs
 from redolab.runs.store import Run
 from redolab.servers.dialects import Purpose, Setting
@@ -54,7 +55,6 @@ TRADE = Trade(
             lost=RelativeChange(0.16, 0.14, 0.18, blocks=3),
             device_per_commit=64.0 * KIB,
             loads=3,
-            ready_s=1.0,
         ),
         Gain(
             log_size=GIB,
@@ -62,13 +62,11 @@ TRADE = Trade(
             lost=RelativeChange(0.01, -0.01, 0.02, blocks=3),
             device_per_commit=40.0 * KIB,
             loads=3,
-            ready_s=6.0,
         ),
-        Gain(log_size=4 * GIB, throughput=RelativeChange(0.19, 0.17, 0.21, blocks=3), loads=3, ready_s=31.0),
+        Gain(log_size=4 * GIB, throughput=RelativeChange(0.19, 0.17, 0.21, blocks=3), loads=3),
     ),
     furthest=0.19,
-    nothing_beyond=GIB,
-    between=(GIB, 4 * GIB),
+    plateau=Plateau(GIB, GIB, 4 * GIB),
     redo_per_hour=10.0 * GIB,
 )
 EFFECT = FlushingEffect(
@@ -184,7 +182,7 @@ def load(block: int, notpm: float, settings: Mapping[str, str], lasted: int = 60
     figures = load_figures(reports, [], [], of_image.capacity, 40, killed=float(lasted))
     assert figures is not None
     made = msgspec.structs.replace(of_image, spec=spec)
-    return Load("run", 0, "local", load_key(spec), made, reports, [], figures, [record(trial(notpm / 10_000))])
+    return Load("run", "local", load_key(spec), made, reports, [], figures, [record(trial(notpm / 10_000))])
 
 
 def test_what_another_machine_gained_is_not_told_as_if_it_were_of_the_same(tmp_path: Path) -> None:

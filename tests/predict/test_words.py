@@ -53,7 +53,9 @@ def _size(console: Console) -> None:
 def _compare(console: Console) -> None:
     limits = Limits(rto=300)
     sizing = Sizing(model("mysql-9", pool=8 * GIB), given(3 * GIB), limits, TRADES, CrashTime.WORST)
-    compared_table(compared(sizing, ServerFacts(pool=8 * GIB, cpus=16), GIB), limits, "mysql-9").show(console)
+    compared_table(compared(sizing, ServerFacts(pool=8 * GIB, cpus=16), GIB), limits, "mysql-9", CrashTime.WORST).show(
+        console
+    )
 
 
 def _unmeasured() -> Sequence[str]:
@@ -77,7 +79,7 @@ def _by_samples() -> Sequence[str]:
 
 
 _WITHOUT_INTERVALS = with_gains(throughput=None, lost=None)
-_OTHER_SECONDS = msgspec.structs.replace(_WITHOUT_INTERVALS, furthest=0.037, nothing_beyond=None, between=None)
+_OTHER_SECONDS = msgspec.structs.replace(_WITHOUT_INTERVALS, furthest=0.037, plateau=None)
 SENTENCES: Mapping[str, Callable[[], Sequence[str]]] = {
     "predict what was not measured": _unmeasured,
     "size that holds an hour": lambda: _sentences(size_for(model(), 3.1 * GIB, 300)),

@@ -65,18 +65,18 @@ def test_all_figures_are_of_the_last_seconds() -> None:
     reports = [report(float(at), 1000.0 if at <= SECONDS else 100.0) for at in range(2 * SECONDS + 1)]
     times = [float(at) for at in range(2 * SECONDS + 1)]
     found = figures(reports, SECONDS, times[-1], [sample(at) for at in times], [machine(at) for at in times])
-    assert found.seconds == SECONDS
+    assert found.load_measured_s == SECONDS
     assert found.commits.mean == pytest.approx(100)
     assert found.new_orders is not None
     assert found.rate.mean == pytest.approx(100 / 2 * 60)
     assert found.age_share == pytest.approx(0.5)
-    assert found.redo_per_commit == pytest.approx(10 * KIB)
-    assert found.log_per_commit == pytest.approx(12 * KIB)
-    assert found.pages_flushed == pytest.approx(50)
-    assert found.pages_per_commit == pytest.approx(8 * KIB)
-    assert found.device_per_commit == pytest.approx(40 * KIB)
-    assert found.device_busy == pytest.approx(0.25)
-    assert found.cpu_share == pytest.approx(0.75)
+    assert found.redo_per_commit_bytes == pytest.approx(10 * KIB)
+    assert found.os_log_written_per_commit_bytes == pytest.approx(12 * KIB)
+    assert found.pages_flushed_per_s == pytest.approx(50)
+    assert found.pages_per_commit_bytes == pytest.approx(8 * KIB)
+    assert found.device_per_commit_bytes == pytest.approx(40 * KIB)
+    assert found.load_device_busy_share == pytest.approx(0.25)
+    assert found.load_cpu_share == pytest.approx(0.75)
     assert found.log_waits == 2
     assert found.latency_95_ms == 8.0
 
@@ -85,10 +85,10 @@ def test_seconds_of_which_nothing_was_reported_are_stalls() -> None:
     at = [*range(100), *range(104, 125)]
     found = figures([report(float(each), 100.0) for each in at], 120.0, 124.3)
     # Four seconds after the report at 99 s, and the fifth has all that was counted since.
-    assert found.stalled == 4
-    assert found.worst_second == 0.0
+    assert found.stalled_s == 4
+    assert found.worst_second_share == 0.0
     assert found.age_share is None
-    assert found.redo_per_commit is None
+    assert found.redo_per_commit_bytes is None
 
 
 def test_reports_that_come_a_little_early_or_late_are_no_stalls() -> None:
@@ -100,10 +100,10 @@ def test_reports_that_come_a_little_early_or_late_are_no_stalls() -> None:
 def test_a_load_that_hangs_at_its_end_is_told_from_one_that_ended() -> None:
     reports = [report(float(at), 100.0) for at in range(101)]
     hung = figures(reports, 50.0, killed=120.4)
-    assert hung.stalled == 20
+    assert hung.stalled_s == 20
     assert hung.commits.mean == pytest.approx(60)
     ended = figures(reports, 50.0, killed=102.9)
-    assert ended.stalled == 0
+    assert ended.stalled_s == 0
 
 
 def test_the_start_of_a_load_is_not_measured() -> None:
@@ -117,7 +117,7 @@ def test_the_start_of_a_load_is_not_measured() -> None:
 def test_failures_are_of_all_the_time_that_is_measured() -> None:
     failing = [replace(report(float(at), 100.0), errors_per_second=3.0 if at % 2 else 1.0) for at in range(101)]
     found = figures(failing, 50.0, killed=100.0)
-    assert found.errors == pytest.approx(2.0)
+    assert found.failed_per_s == pytest.approx(2.0)
 
 
 def test_reports_that_come_more_often_are_put_together() -> None:

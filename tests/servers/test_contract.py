@@ -126,7 +126,7 @@ def test_a_server_is_initialised_filled_killed_recovered_and_checked(
     assert 0 < trial.first_connection <= trial.first_write
     assert files.hash_folder(images.data(image)) == image.hashes
     # What it was becomes a row of the table, whatever variables and counters the version has.
-    frame = comparable([keyed(Recovery(TrialRecord(position=0, trial=trial)), image)])
+    frame = comparable([keyed(Recovery(TrialRecord(position=0, trial=trial), image))])
     (row,) = configurations(frame)
     assert recoveries_table([row], frame, {}).cells
     assert (row["undo_pages"] or 0) >= 0

@@ -121,10 +121,8 @@ def test_it_is_what_was_measured(server: str) -> None:
     of_server = MEASURED[server]
     assert of_server.counted is not None
     for cell in of_server.cells:
-        threads = cell.step.threads
-        lengths = Lengths.EQUAL if threads == 1 else Lengths.RANDOM
-        predicted = bytes_per_lsn_byte(_writer(server), of_server.counted, cell.r, lengths)
-        assert abs(predicted / cell.ratio - 1) < _allowed(server, threads), cell.configuration.factors
+        predicted = bytes_per_lsn_byte(_writer(server), of_server.counted, cell.r, cell.step.lengths)
+        assert abs(predicted / cell.ratio - 1) < _allowed(server, cell.step.threads), cell.configuration.factors
 
 
 def _allowed(server: str, threads: int) -> float:

@@ -53,18 +53,15 @@ function threadClass(question) {
 
 function advise(question) {
   const rows = possible(question, DATA.sizes).map((each) => predict(question, each));
-  const lastBefore = (meets) => {
-    const first = rows.findIndex((row) => !meets(row));
-    return first === -1 ? rows[rows.length - 1] : rows[first - 1] || null;
-  };
   const holds = rows.find((row) => row.age >= question.redoPerHour) || null;
-  const within = lastBefore((row) => row.sure < question.rto);
+  const late = rows.findIndex((row) => row.sure >= question.rto);
+  const within = late === -1 ? rows[rows.length - 1] : rows[late - 1] || null;
   const holdsInTime = holds && within && holds.logSize <= within.logSize;
   const answer = holdsInTime ? holds : within;
   const yours = question.logSize ? predict(question, question.logSize) : null;
   const shown = rows.filter((row) => DATA.shown.includes(row.logSize) && row.logSize !== question.logSize);
   return { holdsInTime, rows: [...shown, ...(yours ? [yours] : [])].sort((one, other) => one.logSize - other.logSize), holds, within,
-    answer, yours, withinMedian: lastBefore((row) => row.ready <= question.rto) };
+    answer, yours };
 }
 
 function possible(question, sizes) {
