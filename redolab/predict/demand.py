@@ -52,7 +52,7 @@ class Demand:
     age_limit: int | None = None
     """Checkpoint age at which statements waited during the samples, in bytes; None if the server did not report it."""
     sampled_s: float = 0.0
-    """Seconds that the samples cover."""
+    """Seconds that the samples cover, restarts left out."""
     warnings: tuple[str, ...] = ()
 
 
@@ -87,7 +87,6 @@ def _with_distributions(demand: Demand, files: Sequence[Sequence[Sample]], *, of
         with_days(demand, [peak for samples in files for peak in busiest_hours_of_days(samples)]),
         ages=checkpoint_ages(of_peak),
         age_limit=limit_in(of_peak),
-        sampled_s=of_peak[-1].monotonic - of_peak[0].monotonic,
     )
 
 
@@ -182,6 +181,7 @@ def demand_of(busiest: Busiest, where: str) -> Demand:
         os_log_written_per_hour=busiest.os_log_written_per_hour,
         os_log_written_mean=busiest.since_start_per_hour,
         source=f"{what} in {where}, by LSN",
+        sampled_s=busiest.sampled,
         warnings=tuple(_warnings(busiest)),
     )
 
