@@ -67,6 +67,11 @@ def _check_output(path: Path) -> None:
         raise InvalidInput(f"{path} ends neither in .csv nor in .parquet", "its ending says how to write it")
     if path.exists():
         raise InvalidInput(f"{path} is there already", "nothing is overwritten: choose another name, or remove it")
+    if (partial := _partial(path)).exists():
+        raise InvalidInput(
+            f"{partial} is there already",
+            "it has the samples of a run that was killed, or runs still: choose another name, or move it away",
+        )
     if not path.parent.is_dir():
         raise InvalidInput(f"there is no folder {path.parent}", "make it, or choose another")
 
@@ -81,7 +86,7 @@ def kept_in(path: Path | None) -> Iterator[SampleFile | None]:
         with closing(SampleFile(path)) as file:
             yield file
         return
-    partial = path.with_name(f"{path.name}.partial.csv")
+    partial = _partial(path)
     try:
         with closing(SampleFile(partial)) as file:
             yield file
@@ -90,6 +95,11 @@ def kept_in(path: Path | None) -> Iterator[SampleFile | None]:
 
         polars.read_csv(partial, infer_schema_length=None).write_parquet(path)
         partial.unlink()
+
+
+def _partial(path: Path) -> Path:
+    """Return the path of the samples that become a Parquet file at the end."""
+    return path.with_name(f"{path.name}.partial.csv")
 
 
 def _watch(server: LiveServer, series: Series, every: float, seconds: float | None) -> Iterator[LiveMoment | str]:
