@@ -102,6 +102,12 @@ def test_csv_with_a_time_and_an_lsn(tmp_path: Path, text: str) -> None:
     assert samples[0].wall == 1795255200
 
 
+def test_a_table_with_the_newest_row_first(tmp_path: Path) -> None:
+    samples = read(tmp_path, "newest.csv", "time,lsn\n1795255320,9000\n1795255260,7000\n1795255200,1000\n")
+    assert [each.lsn for each in samples] == [1000, 7000, 9000]
+    assert [segment.samples for segment in series_of(samples).segments] == [3]
+
+
 def test_csv_with_os_log_written_alone_gives_a_range(tmp_path: Path) -> None:
     samples = read(tmp_path, "os.csv", "time,Innodb_os_log_written\n0,0\n3600,7677253222\n")
     (segment,) = series_of(samples).segments
