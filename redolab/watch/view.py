@@ -61,6 +61,7 @@ def predicted_now(server: WatchedServer, standing: Standing) -> dict[str, object
             }
             for each in standing.expected
         ],
+        "why": server.expectations.why_at_worst(),
         "evidence": "" if model is None else evidence(model),
         "warnings": server.expectations.reservations(),
     }
