@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from redolab.counters.live.sampled_server import LiveServer
 from redolab.counters.series import SegmentGrowth, Series
@@ -14,7 +15,7 @@ from redolab.predict.recovery import prepared_seconds
 from redolab.servers.address import Address
 from redolab.servers.dialects import server_name_of
 from redolab.servers.redo_counters import Sample
-from redolab.watch.crash_now import Expectations, Expected, expectations
+from redolab.watch.crash_now import Expected, expectations
 from redolab.watch.standing import Driver, FlushLimits, flush_limits
 
 _PAGE = 16 * 1024
@@ -22,6 +23,9 @@ _GAP = 600.0
 """Seconds between two samples after which their rate is not reported."""
 _SETTINGS_EVERY = 60.0
 """Seconds after which its settings are read again: a redo log or a pool can be resized while it runs."""
+
+_expectations = lru_cache(maxsize=1)(expectations)
+"""The same expectations for one look after another, until a setting changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +61,7 @@ class WatchedServer:
         """
         self._live = LiveServer(address)
         self._named, self._storage, self._workload = server, storage, workload
-        self._choose_model()
+        self._take_settings()
         self._read_at = time.monotonic()
         self.largest_transaction: int | None = None
         """Rows that the largest open transaction has changed, when it was asked for; None where it is not known."""
@@ -76,8 +80,7 @@ class WatchedServer:
         sample = self._live.sample()
         if sample is None:
             return None
-        if (self._live.version, self._live.buffer_pool, self._live.log_size) != self._model_is_for:
-            self._choose_model()
+        self._take_settings()
         growth = self._series.add(sample)
         if growth is None:
             # The server was restarted: earlier samples say nothing about it.
@@ -114,10 +117,9 @@ class WatchedServer:
             return 0.0
         return prepared_seconds(replace(model, question=replace(model.question, prepared_rows=rows)))
 
-    def _choose_model(self) -> None:
-        """Choose the model for the server's current version, buffer pool and redo log."""
-        self._model_is_for = self._live.version, self._live.buffer_pool, self._live.log_size
-        self.version, self.buffer_pool, self.log_size = self._model_is_for
+    def _take_settings(self) -> None:
+        """Take the settings that were read last, and the expectations for them."""
+        self.version, self.buffer_pool, self.log_size = self._live.version, self._live.buffer_pool, self._live.log_size
         self.name = self._named or server_name_of(self.version)
         question = Question(
             server=self.name,
@@ -127,7 +129,7 @@ class WatchedServer:
             read_threads=self._live.read_threads,
             binary_log=self._live.binary_log,
         )
-        self.expectations: Expectations = expectations(question, self.log_size)
+        self.expectations = _expectations(question, self.log_size)
 
     def close(self) -> None:
         """Close the connection."""
