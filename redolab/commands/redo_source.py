@@ -97,13 +97,20 @@ class GivenRedo:
         from redolab.counters.live.sampling import sample_live
         from redolab.predict.demand import demand_of_samples
         from redolab.servers.dialects import server_name_of
+        from redolab.servers.redo_counters import Sample
         from redolab.units import parse_duration
 
         seconds, address = parse_duration(self.seconds or "2m"), self.server_at.address()
         server = LiveServer(address)
         server.close()
+
+        def demand(shown: Console) -> Demand:
+            samples = list[Sample]()
+            sample_live(shown, address, 1.0, seconds, record=samples.append)
+            return demand_of_samples(samples, str(address))
+
         return RedoSource(
-            lambda shown: demand_of_samples(sample_live(shown, address, 1.0, seconds, None), str(address)),
+            demand,
             server=server_name_of(server.version),
             pool=server.buffer_pool,
             read_threads=server.read_threads,

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from redolab.counters.series import Series
 from redolab.errors import LabError
 from redolab.predict.predicting import evidence
 from redolab.report.table import Column, ReportTable
 from redolab.servers.address import Address
-from redolab.servers.redo_counters import Sample
 from redolab.units import format_duration, format_size
 from redolab.watch.crash_now import Expectations, Expected, When
 from redolab.watch.standing import Driver
@@ -116,9 +116,7 @@ def recovery_table(expectations: Expectations, expected: Sequence[Expected]) -> 
     return ReportTable.of("Recovery", expected, columns, notes)
 
 
-def show_expected(
-    console: Console, address: Address, storage: str, workload: str | None, samples: Sequence[Sample]
-) -> None:
+def show_expected(console: Console, address: Address, storage: str, workload: str | None, series: Series) -> None:
     """Print the recoveries after crashes at the last sample, at the largest age among the samples, and at the worst.
 
     Leaves out a server that is away by now: its settings are no longer known.
@@ -128,9 +126,8 @@ def show_expected(
     except LabError:
         return
     server.close()
-    known = [each for each in samples if each.checkpoint_age is not None]
-    highest = max(known, key=lambda each: each.checkpoint_age or 0, default=None)
-    expected = server.expectations.of(samples[-1], highest)
+    highest = max(series.segments, key=lambda each: each.peak_age or 0).highest
+    expected = server.expectations.of(series.segments[-1].last, highest)
     recovery_table(server.expectations, expected).show(console)
 
 

@@ -67,7 +67,6 @@ class WatchedServer:
         """Rows that the largest open transaction has changed, when it was asked for; None where it is not known."""
         self._series = Series(_GAP)
         self._before: Sample | None = None
-        self._highest: Sample | None = None
 
     def look(self) -> Standing | None:
         """Return the state now; None while the server is away.
@@ -84,14 +83,10 @@ class WatchedServer:
         growth = self._series.add(sample)
         if growth is None:
             # The server was restarted: earlier samples say nothing about it.
-            self._before = self._highest = None
+            self._before = None
         elif growth.gap:
             growth, self._before = None, None
         before, self._before = self._before, sample
-        if sample.checkpoint_age is not None and (
-            self._highest is None or sample.checkpoint_age >= (self._highest.checkpoint_age or 0)
-        ):
-            self._highest = sample
         sync = sample.sync_flush_point or self._live.sync_flush_point
         limits = flush_limits(self._live.variables, sample.hard_limit, sync, sample.page_size or _PAGE)
         return Standing(
@@ -99,7 +94,7 @@ class WatchedServer:
             limits=limits,
             growth=growth,
             seconds_until_waiting=limits.seconds_until_waiting(before, sample),
-            expected=tuple(self.expectations.of(sample, self._highest)),
+            expected=tuple(self.expectations.of(sample, self._series.segments[-1].highest)),
         )
 
     def ask_largest_transaction(self) -> None:

@@ -28,9 +28,17 @@ _ENDINGS = (".csv", ".parquet")
 
 
 def sample_live(
-    console: Console, address: Address, every: float, seconds: float | None, output: Path | None
-) -> list[Sample]:
-    """Sample a server until `seconds` have passed or it is stopped, then show the summary. Raises `LabError`."""
+    console: Console,
+    address: Address,
+    every: float,
+    seconds: float | None,
+    output: Path | None = None,
+    record: Callable[[Sample], None] = lambda _: None,
+) -> Series:
+    """Sample a server until `seconds` have passed or it is stopped, then show the summary. Raises `LabError`.
+
+    `record` gets each sample: the series has only what it sums up, as sampling may go on for weeks.
+    """
     if not SHORTEST <= every <= LONGEST:
         raise InvalidInput(f"a sample every {every:g} s is not possible", f"choose {SHORTEST}s to {LONGEST:.0f}s")
     if output is not None:
@@ -38,12 +46,12 @@ def sample_live(
     address.check()
     server = LiveServer(address)
     print_lines(console, *server.in_words())
-    series, samples = Series(gap_after(every)), list[Sample]()
+    series = Series(gap_after(every))
     try:
         with kept_in(output) as file, unwinding(), suppress(Interrupted), _view(console, str(address)) as show:
             for event in _watch(server, series, every, seconds):
                 if isinstance(event, LiveMoment):
-                    samples.append(event.sample)
+                    record(event.sample)
                     if file is not None:
                         file.append(event.sample)
                 show(event)
@@ -53,7 +61,7 @@ def sample_live(
     summary(series).show(console)
     if output is not None:
         print_lines(console, f"the samples are in {output}")
-    return samples
+    return series
 
 
 def sample_files(paths: Sequence[Path]) -> list[tuple[Path, ReportTable]]:
