@@ -88,6 +88,11 @@ class Segment:
         return None if self.highest is None else self.highest.checkpoint_age
 
     @property
+    def peak_fullness(self) -> float | None:
+        """Largest checkpoint age as a share of the age at which statements waited then."""
+        return None if self.highest is None else self.highest.fullness
+
+    @property
     def whole(self) -> SegmentGrowth:
         """Growth from the first sample to the last, gaps included."""
         return _growth(self.first, self.last)

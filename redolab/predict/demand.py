@@ -17,6 +17,7 @@ from redolab.counters.live.collected import read_collected
 from redolab.counters.series import HOUR
 from redolab.errors import InvalidInput
 from redolab.predict.question import Model
+from redolab.report.numbers import noun
 from redolab.servers.redo_counters import Sample
 from redolab.units import format_duration, format_size
 
@@ -94,7 +95,7 @@ def with_days(demand: Demand, peaks: Sequence[float]) -> Demand:
     """Return the demand with an upper bound for a month, from the busiest hours of whole days (bytes an hour)."""
     few = (
         [
-            f"{len(peaks)} {'day was' if len(peaks) == 1 else 'days were'} sampled: how much more redo the busiest hour of a month "
+            f"{noun(len(peaks), 'day was', 'days were')} sampled: how much more redo the busiest hour of a month "
             f"writes is told from {_FEWEST_DAYS} days on"
         ]
         if 0 < len(peaks) < _FEWEST_DAYS

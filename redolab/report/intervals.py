@@ -53,10 +53,10 @@ class RelativeChange:
             return self.with_interval()
         return f"no measurable effect (±{100 * max(-self.low, self.high):.0f} %)"
 
-    def with_interval(self) -> str:
+    def with_interval(self, places: int = 0) -> str:
         """Return it as `+4 % (-1 to +9)`, or without the interval if it is unknown."""
-        between = "" if math.isnan(self.low) else f" ({100 * self.low:+.0f} to {100 * self.high:+.0f})"
-        return f"{100 * self.change:+.0f} %{between}"
+        change, low, high = (f"{100 * each:+.{places}f}" for each in (self.change, self.low, self.high))
+        return f"{change} %" if math.isnan(self.low) else f"{change} % ({low} to {high})"
 
 
 def median_of_known(values: Sequence[float | None]) -> float | None:

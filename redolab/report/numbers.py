@@ -40,6 +40,11 @@ def span(values: Sequence[float], places: int = 2, between: str = " to ") -> str
     return between.join(dict.fromkeys((number(min(values), places), number(max(values), places))))
 
 
+def signed_span(values: Sequence[float], places: int = 2) -> str:
+    """Return a range of signed numbers as in `-1.50 to +5.87`, or `+1.00` if both ends look the same."""
+    return " to ".join(dict.fromkeys((signed(min(values), places), signed(max(values), places))))
+
+
 def median_with_range(values: Sequence[float], places: int = 2) -> str:
     """Return median and range as in `12.3 (4.5–67.8)`; the median alone if the ends look the same."""
     return _median_between(values, (min(values), max(values)), places) if values else NONE

@@ -45,7 +45,7 @@ def predicted_now(server: WatchedServer, standing: Standing) -> dict[str, object
         "log_size": server.log_size,
         "buffer_pool": server.buffer_pool,
         "checkpoint_age": standing.sample.checkpoint_age,
-        "of_the_limit": standing.full,
+        "of_the_limit": standing.sample.fullness,
         "flushing_driven_by": standing.driver,
         "seconds_until_writers_wait": None if until is None or math.isinf(until) else until,
         "largest_transaction_rows": server.largest_transaction,
@@ -69,11 +69,11 @@ def predicted_now(server: WatchedServer, standing: Standing) -> dict[str, object
 
 def in_words(server: WatchedServer, standing: Standing) -> list[str]:
     """Return the state of the server, one sentence an item."""
-    age, log = standing.sample.checkpoint_age, server.log_size
+    age, fullness, log = standing.sample.checkpoint_age, standing.sample.fullness, server.log_size
     where = f"{server.name}, redo log {'of unknown size' if log is None else format_size(log)}, pool {format_size(server.buffer_pool)}"
     if age is None:
         return [f"{where}: the server does not tell its checkpoint age, so that a crash now is not known"]
-    full = "" if standing.full is None else f", {standing.full:.0%} of that at which statements wait"
+    full = "" if fullness is None else f", {fullness:.0%} of that at which statements wait"
     sentences = [f"{where}: checkpoint age {format_size(age)}{full}"]
     if standing.driver is not None:
         sentences.append(f"{_DRIVERS[standing.driver]}{_until(standing.seconds_until_waiting)}")

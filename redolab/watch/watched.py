@@ -14,11 +14,11 @@ from redolab.predict.question import Question
 from redolab.predict.recovery import prepared_seconds
 from redolab.servers.address import Address
 from redolab.servers.dialects import server_name_of
+from redolab.servers.redo_capacity import PAGE_SIZE
 from redolab.servers.redo_counters import Sample
 from redolab.watch.crash_now import Expected, expectations
 from redolab.watch.standing import Driver, FlushLimits, flush_limits
 
-_PAGE = 16 * 1024
 _GAP = 600.0
 """Seconds between two samples after which their rate is not reported."""
 _SETTINGS_EVERY = 60.0
@@ -43,12 +43,6 @@ class Standing:
     def driver(self) -> Driver | None:
         """Return the reason for flushing; None where the server does not report its checkpoint age."""
         return self.limits.driver(self.sample)
-
-    @property
-    def full(self) -> float | None:
-        """Return the checkpoint age as a share of the age at which statements wait."""
-        age, hard = self.sample.checkpoint_age, self.limits.hard
-        return None if age is None or not hard else age / hard
 
 
 class WatchedServer:
@@ -88,7 +82,7 @@ class WatchedServer:
             growth, self._before = None, None
         before, self._before = self._before, sample
         sync = sample.sync_flush_point or self._live.sync_flush_point
-        limits = flush_limits(self._live.variables, sample.hard_limit, sync, sample.page_size or _PAGE)
+        limits = flush_limits(self._live.variables, sample.hard_limit, sync, sample.page_size or PAGE_SIZE)
         return Standing(
             sample=sample,
             limits=limits,
