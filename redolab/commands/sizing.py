@@ -155,13 +155,7 @@ def size(
         raise click.UsageError("--cpus and --memory count with --compare alone")
     limits, crash_time = allowed.limits(), allowed.crash_time()
     source = redo.source(with_hours=with_others)
-    question = given.question(
-        server=source.server,
-        pool=source.pool,
-        tables=source.tables,
-        binary_log=source.binary_log,
-        read_threads=source.read_threads,
-    )
+    question = given.question(source.known)
     model = model_for(replace(question, until=Until(until)))
     # Programs read the answer alone.
     demand = source.demand(Console(stderr=True) if as_json else console())

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import scipy
@@ -200,13 +200,3 @@ class _Additive(Generic[T]):
 
     def _column(self, treatment: T) -> int:
         return self._blocks + self.treatments.index(treatment)
-
-
-def median_interval(values: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % interval of a median, from one of the values to another, whatever their distribution (sign test).
-
-    NaN for fewer than six values, which have no such interval (Conover, Practical Nonparametric Statistics, 3.2).
-    """
-    # scipy-stubs take it for a float.
-    interval: Any = scipy.stats.quantile_test(values, q=0.0, p=0.5).confidence_interval(SHARE)
-    return float(interval.low), float(interval.high)

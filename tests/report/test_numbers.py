@@ -6,6 +6,7 @@ import math
 
 from redolab.report.intervals import RelativeChange
 from redolab.report.numbers import (
+    interval_of_median,
     median_with_interval,
     median_with_range,
     noun,
@@ -29,6 +30,15 @@ def test_a_range_is_one_number_where_its_ends_are_written_alike() -> None:
     assert median_with_range([3.0, 1.0, 2.0], 0) == "2 (1–3)"
     assert median_with_range([2.0, 2.0], 0) == "2"
     assert median_with_range([]) == "–"
+
+
+def test_a_median_lies_between_two_of_the_values() -> None:
+    """The ranks of published tables of the sign test at 95 %."""
+    ranks = {6: (1, 6), 8: (1, 8), 9: (2, 8), 10: (2, 9), 12: (3, 10), 20: (6, 15), 25: (8, 18)}
+    for count, expected in ranks.items():
+        values = list(range(1, count + 1))
+        assert interval_of_median([float(value) for value in reversed(values)]) == expected
+    assert interval_of_median([1.0] * 5) is None
 
 
 def test_six_values_have_an_interval_and_five_a_range() -> None:
