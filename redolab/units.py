@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 
 from redolab.errors import InvalidInput
 
@@ -51,6 +52,11 @@ def format_size(size: float) -> str:
             value = size / scale
             return f"{value:.0f}{unit}" if value == int(value) else f"{value:.{2 if value < 10 else 1}f}{unit}"
     return f"{size:.0f}B"
+
+
+def size_span(sizes: Collection[int]) -> str:
+    """Return a range of sizes as in `256M to 1G`, or `1G` if all are equal."""
+    return " to ".join(format_size(size) for size in dict.fromkeys((min(sizes), max(sizes))))
 
 
 def parse_duration(text: str) -> float:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redolab.errors import InvalidInput
-from redolab.units import GIB, MIB, format_duration, format_size, parse_duration, parse_percent, parse_size
+from redolab.units import GIB, MIB, format_duration, format_size, parse_duration, parse_percent, parse_size, size_span
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,7 @@ def test_nonsense_percentages_are_refused(text: str) -> None:
 
 def test_percentages() -> None:
     assert parse_percent("75%") == 0.75
+
+
+def test_a_range_of_equal_sizes_is_one() -> None:
+    assert (size_span([GIB, 256 * MIB, 512 * MIB]), size_span({GIB})) == ("256M to 1G", "1G")

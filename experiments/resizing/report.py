@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +13,8 @@ from matplotlib.figure import Figure
 
 from redolab.grouping import by_key
 from redolab.report.contents import Plot, Report
-from redolab.report.intervals import RelativeChange
 from redolab.report.labels import server_label
-from redolab.report.numbers import NONE, number, percent, span
+from redolab.report.numbers import NONE, number, span
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt
 from redolab.report.quantities import quantities_of
 from redolab.report.table import Column, ReportTable
@@ -93,16 +91,10 @@ def answer(found: Sequence[LoadResult]) -> str:
     """Return a sentence: the larger log's change of throughput, and the slowest second of a resize."""
     small, large = found[0].sizes
     gains = [each.load.gain for each in found]
-    gained = with_interval(gains[0]) if len(gains) == 1 else f"{span([100 * each.change for each in gains], 1)} %"
+    gained = gains[0].with_interval(1) if len(gains) == 1 else f"{span([100 * each.change for each in gains], 1)} %"
     slowest = [change.slowest for each in found for block in each.load.blocks for change in block.resizes]
     met = f"; the slowest second while it changed had {number(100 * min(slowest), 0)} % of the usual" if slowest else ""
     return f"A redo log of {large} instead of {small} changed throughput by {gained}{met}."
-
-
-def with_interval(gain: RelativeChange) -> str:
-    """Write a gain, as in `+2.4% (+0.6% to +4.3%)`, or without its interval if it has none."""
-    between = "" if math.isnan(gain.low) else f" ({percent(gain.low)} to {percent(gain.high)})"
-    return f"{percent(gain.change)}{between}"
 
 
 def turns_table(found: Sequence[LoadResult], seconds: float, names: Sequence[str]) -> ReportTable:
@@ -111,7 +103,7 @@ def turns_table(found: Sequence[LoadResult], seconds: float, names: Sequence[str
 
     def gain(row: Configuration) -> str:
         load, size = loads[row.results[0].group], row.results[0].trial.log_size_bytes
-        return with_interval(load.gain) if size == max(load.sizes) else NONE
+        return load.gain.with_interval(1) if size == max(load.sizes) else NONE
 
     notes = [
         f"Turns of {format_duration(seconds)}. Throughput: NOTPM of TPC-C, else commits a second. Gain: with its 95 % "

@@ -15,7 +15,7 @@ from redolab.crash.records.recovery import BACK
 from redolab.errors import LabError
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import RelativeChange
-from redolab.report.numbers import NONE, number, signed, span
+from redolab.report.numbers import NONE, number, signed_span, span
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt, wrapped
 from redolab.report.quantities import quantity_columns
 from redolab.report.table import PAGE, SCREEN, Column, ReportTable
@@ -26,7 +26,7 @@ from redolab.results.marks import MARK, Off, disks_of, marks_of, storage_label, 
 from redolab.results.plateau import throughput_difference_in_words
 from redolab.runs.factors import read_factors
 from redolab.runs.store import Run
-from redolab.units import format_duration, format_size
+from redolab.units import format_duration, format_size, size_span
 from redolab.workloads.catalogue import workload_catalogue
 
 from .experiment import Factors
@@ -82,14 +82,13 @@ def answer(series: Sequence[Series]) -> str:
         every = [each for one in series for each in one]
         rates = span([each.rate.mean for each in every], 0)
         ready = span([each.ready_s for each in every if each.ready_s is not None], 1)
-        logs = " to ".join(dict.fromkeys(format_size(size) for size in (sizes[0], sizes[-1])))
-        return f"With {logs} of redo log throughput was {rates} {_units(series)}, recovery took {ready} s."
+        return f"With {size_span(sizes)} of redo log throughput was {rates} {_units(series)}, recovery took {ready} s."
     longer = [
         last.ready_s - first.ready_s for first, last in ends if first.ready_s is not None and last.ready_s is not None
     ]
     gains = [last.gain for _, last in ends if last.gain is not None]
     throughput = _gains_in_words(gains) if gains else _differences_in_words(series)
-    recovery = f", recovery time by {_span(longer, 1)} s" if longer else ""
+    recovery = f", recovery time by {signed_span(longer, 1)} s" if longer else ""
     return f"With {format_size(sizes[-1])} instead of {format_size(sizes[0])} of redo log {throughput}{recovery}."
 
 
@@ -99,16 +98,12 @@ def _gains_in_words(gains: Sequence[RelativeChange]) -> str:
     known = [each for each in gains if not math.isnan(each.low)]
     significant = sum(each.excludes_zero for each in known)
     certainty = f"significant in {significant} of {len(gains)} series" if known else "no interval"
-    return f"throughput changed by {_span([100 * each.change for each in gains], 0)} % ({certainty})"
+    return f"throughput changed by {signed_span([100 * each.change for each in gains], 0)} % ({certainty})"
 
 
 def _differences_in_words(series: Sequence[Series]) -> str:
     furthest = max(one[0].series.furthest for one in series)
     return f"throughput differed by {throughput_difference_in_words(furthest)}, in other minutes of the loads"
-
-
-def _span(values: Sequence[float], places: int) -> str:
-    return " to ".join(dict.fromkeys(signed(each, places) for each in (min(values), max(values))))
 
 
 def _units(series: Sequence[Series]) -> str:

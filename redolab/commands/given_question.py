@@ -14,6 +14,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KnownServer:
+    """Values that a server tells itself, or its metrics do; sizes in bytes, None for those that must be given."""
+
+    server: str | None = None
+    pool: int | None = None
+    tables: int | None = None
+    binary_log: int | None = None
+    """Most bytes of a binary log file; 0 where it is off."""
+    read_threads: int | None = None
+
+
+UNKNOWN = KnownServer()
+"""A server that nobody has asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GivenQuestion:
     """Values of these options as given."""
 
@@ -38,36 +54,27 @@ class GivenQuestion:
         described = (self.pool, self.tables, self.undo_rows, self.prepared_rows, self.binary_log, self.read_threads)
         return any(each is not None for each in described)
 
-    def question(
-        self,
-        *,
-        server: str | None = None,
-        pool: int | None = None,
-        tables: int | None = None,
-        binary_log: int | None = None,
-        read_threads: int | None = None,
-    ) -> Question:
-        """Return the question. The arguments are the server's own values, for options that were not given.
+    def question(self, known: KnownServer = UNKNOWN) -> Question:
+        """Return the question, with the server's own values for options that were not given.
 
         Raises `UsageError` without a buffer pool.
         """
         from redolab.predict.question import Question
         from redolab.units import parse_size
 
-        if self.pool:
-            pool = parse_size(self.pool)
+        pool = parse_size(self.pool) if self.pool else known.pool
         if pool is None:
             raise click.UsageError("give --pool SIZE: no metric tells it (--collect.global_variables)")
         return Question(
-            server=self.server or server or "",
+            server=self.server or known.server or "",
             storage=self.storage,
             pool=pool,
             workload=self.workload,
-            tables=tables if self.tables is None else self.tables,
+            tables=known.tables if self.tables is None else self.tables,
             undo_rows=self.undo_rows,
             prepared_rows=self.prepared_rows,
-            binary_log=parse_size(self.binary_log) if self.binary_log else binary_log,
-            read_threads=self.read_threads or read_threads,
+            binary_log=parse_size(self.binary_log) if self.binary_log else known.binary_log,
+            read_threads=self.read_threads or known.read_threads,
         )
 
 

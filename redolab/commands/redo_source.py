@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from redolab.commands.address import GivenServer, address_options
+from redolab.commands.given_question import UNKNOWN, KnownServer
 from redolab.commands.prometheus import GivenPrometheus, prometheus_options
 from redolab.commands.shared_options import gathered
 
@@ -21,17 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RedoSource:
-    """A source, with the server's figures that it knows; None for those that must be given."""
+    """A source, with the server's figures that it knows; None for the others."""
 
     demand: Callable[[Console], Demand]
     """Function that returns the demand, and shows its progress on a console. Raises `LabError`."""
-    server: str | None = None
-    pool: int | None = None
-    """Bytes."""
-    read_threads: int | None = None
-    tables: int | None = None
-    binary_log: int | None = None
-    """Most bytes of a binary log file; 0 where it is off."""
+    known: KnownServer = UNKNOWN
     dirty_pages: int | None = None
     """Most pages that were seen."""
     log_size: int | None = None
@@ -97,17 +92,26 @@ class GivenRedo:
         from redolab.counters.live.sampling import sample_live
         from redolab.predict.demand import demand_of_samples
         from redolab.servers.dialects import server_name_of
+        from redolab.servers.redo_counters import Sample
         from redolab.units import parse_duration
 
         seconds, address = parse_duration(self.seconds or "2m"), self.server_at.address()
         server = LiveServer(address)
         server.close()
+
+        def demand(shown: Console) -> Demand:
+            samples = list[Sample]()
+            sample_live(shown, address, 1.0, seconds, record=samples.append)
+            return demand_of_samples(samples, str(address))
+
         return RedoSource(
-            lambda shown: demand_of_samples(sample_live(shown, address, 1.0, seconds, None), str(address)),
-            server=server_name_of(server.version),
-            pool=server.buffer_pool,
-            read_threads=server.read_threads,
-            binary_log=server.binary_log,
+            demand,
+            KnownServer(
+                server=server_name_of(server.version),
+                pool=server.buffer_pool,
+                binary_log=server.binary_log,
+                read_threads=server.read_threads,
+            ),
             log_size=server.log_size,
         )
 
@@ -121,11 +125,13 @@ class GivenRedo:
         (monitored,) = servers_of(prometheus, matchers, span, by_os_log_written=bound)
         return RedoSource(
             lambda _: demand_of_monitored(monitored, span, from_os_log_written=bound),
-            server=monitored.server,
-            pool=monitored.pool,
-            read_threads=monitored.read_threads,
-            tables=monitored.tables,
-            binary_log=monitored.binary_log,
+            KnownServer(
+                server=monitored.server,
+                pool=monitored.pool,
+                tables=monitored.tables,
+                binary_log=monitored.binary_log,
+                read_threads=monitored.read_threads,
+            ),
             dirty_pages=monitored.dirty_pages,
             log_size=log_size_of(monitored),
             os_log_written_hours=os_log_written_hours(prometheus, matchers, span.end) if with_hours else None,

@@ -46,6 +46,6 @@ def sample(
         return
     duration = parse_duration(seconds) if seconds else None
     address = server_at.address()
-    samples = sample_live(console(), address, parse_duration(every), duration, output)
-    if samples:
-        show_expected(console(), address, storage, workload, samples)
+    series = sample_live(console(), address, parse_duration(every), duration, output)
+    if series.segments:
+        show_expected(console(), address, storage, workload, series)

@@ -49,8 +49,12 @@ def predict(
     if server_at.is_named:
         if given.is_anything or any(each is not None for each in (log_size, dirty_pages, age)):
             raise click.UsageError("a server that is asked tells log, pool and age itself: give no other")
-        _predict_now(server_at, given, as_json=as_json)
+        _predict_now(server_at, given, with_why=with_why, as_json=as_json)
         return
+    if server_at.is_anything:
+        raise click.UsageError(
+            "--port, --user and --ask-password are of a server that is asked: name it, as in --host NAME"
+        )
     if log_size is None or not given.is_enough:
         raise click.UsageError(
             "give --server NAME, --log-size SIZE and --pool SIZE, or a server to ask as in --socket PATH"
@@ -65,11 +69,12 @@ def predict(
             show_why(console(), prediction.why)
 
 
-def _predict_now(server_at: GivenServer, given: GivenQuestion, *, as_json: bool) -> None:
+def _predict_now(server_at: GivenServer, given: GivenQuestion, *, with_why: bool, as_json: bool) -> None:
     """Read a running server twice, a second apart, for its rate, and predict its recovery now and at worst."""
     import time
 
     from redolab.errors import LabError
+    from redolab.predict.why import show_why
     from redolab.report.table import print_lines
     from redolab.watch.view import in_words, predicted_now, recovery_table
     from redolab.watch.watched import WatchedServer
@@ -89,6 +94,8 @@ def _predict_now(server_at: GivenServer, given: GivenQuestion, *, as_json: bool)
         return
     print_lines(console(), *in_words(watched, standing))
     recovery_table(watched.expectations, standing.expected).show(console())
+    if with_why and (terms := watched.expectations.why_at_worst()) is not None:
+        show_why(console(), terms)
 
 
 @click.command()
@@ -142,15 +149,13 @@ def size(
     redo.check(is_described=given.is_enough)
     if given.undo_rows is not None and until == Until.READY:
         raise click.UsageError("--undo-rows counts with --until rolled-back alone")
+    if with_others and with_why:
+        raise click.UsageError("--why shows the terms of one size, and --compare many sizes: give one of the two")
+    if not with_others and (cpus is not None or memory is not None):
+        raise click.UsageError("--cpus and --memory count with --compare alone")
     limits, crash_time = allowed.limits(), allowed.crash_time()
     source = redo.source(with_hours=with_others)
-    question = given.question(
-        server=source.server,
-        pool=source.pool,
-        tables=source.tables,
-        binary_log=source.binary_log,
-        read_threads=source.read_threads,
-    )
+    question = given.question(source.known)
     model = model_for(replace(question, until=Until(until)))
     # Programs read the answer alone.
     demand = source.demand(Console(stderr=True) if as_json else console())

@@ -77,13 +77,19 @@ def busiest_hours_of_days(samples: Sequence[Sample]) -> list[float]:
 
     A day with samples for less than `_WHOLE_DAY` is left out: its peak may be missing.
     """
-    days = by_key(samples, lambda each: int((each.monotonic - samples[0].monotonic) // _DAY))
-    found = [busiest_hour(of_day) for of_day in days.values()]
+    days = by_key(zip(samples, _elapsed(samples), strict=True), lambda each: int(each[1] // _DAY))
+    found = [busiest_hour([sample for sample, _ in of_day]) for of_day in days.values()]
     return [
         each.redo_per_hour
         for each in found
         if each is not None and each.by_lsn and each.redo_per_hour > 0 and each.sampled >= _WHOLE_DAY * _DAY
     ]
+
+
+def _elapsed(samples: Sequence[Sample]) -> list[float]:
+    """Return the seconds from the first sample to each. Where a restart sets the clock back, as it does an uptime, none pass."""
+    steps = itertools.pairwise([*samples[:1], *samples])
+    return list(itertools.accumulate(max(0.0, after.monotonic - before.monotonic) for before, after in steps))
 
 
 def _window(life: Sequence[Sample], counter: str) -> tuple[float, float, float]:

@@ -66,20 +66,31 @@ class Segment:
         self.gaps: list[SegmentGrowth] = []
         self.peak: SegmentGrowth | None = None
         """The interval with the highest rate by LSN, or by os_log_written where there is no LSN."""
-        self.peak_age: int | None = first.checkpoint_age
+        self.highest: Sample | None = None if first.checkpoint_age is None else first
+        """The sample with the largest checkpoint age, the last of several."""
 
     def add(self, sample: Sample, gap_after: float) -> SegmentGrowth:
         """Add the next sample. Return the growth since the one before."""
         interval = _growth(self.last, sample, gap_after)
         self.last = sample
         self.samples += 1
-        if sample.checkpoint_age is not None:
-            self.peak_age = max(self.peak_age or 0, sample.checkpoint_age)
+        if sample.checkpoint_age is not None and sample.checkpoint_age >= (self.peak_age or 0):
+            self.highest = sample
         if interval.gap:
             self.gaps.append(interval)
         elif self.peak is None or _rate(interval) > _rate(self.peak):
             self.peak = interval
         return interval
+
+    @property
+    def peak_age(self) -> int | None:
+        """Largest checkpoint age, in bytes."""
+        return None if self.highest is None else self.highest.checkpoint_age
+
+    @property
+    def peak_fullness(self) -> float | None:
+        """Largest checkpoint age as a share of the age at which statements waited then."""
+        return None if self.highest is None else self.highest.fullness
 
     @property
     def whole(self) -> SegmentGrowth:

@@ -17,6 +17,7 @@ from redolab.counters.live.collected import read_collected
 from redolab.counters.series import HOUR
 from redolab.errors import InvalidInput
 from redolab.predict.question import Model
+from redolab.report.numbers import noun
 from redolab.servers.redo_counters import Sample
 from redolab.units import format_duration, format_size
 
@@ -52,7 +53,7 @@ class Demand:
     age_limit: int | None = None
     """Checkpoint age at which statements waited during the samples, in bytes; None if the server did not report it."""
     sampled_s: float = 0.0
-    """Seconds that the samples cover."""
+    """Seconds that the samples cover, restarts left out."""
     warnings: tuple[str, ...] = ()
 
 
@@ -87,7 +88,6 @@ def _with_distributions(demand: Demand, files: Sequence[Sequence[Sample]], *, of
         with_days(demand, [peak for samples in files for peak in busiest_hours_of_days(samples)]),
         ages=checkpoint_ages(of_peak),
         age_limit=limit_in(of_peak),
-        sampled_s=of_peak[-1].monotonic - of_peak[0].monotonic,
     )
 
 
@@ -95,7 +95,7 @@ def with_days(demand: Demand, peaks: Sequence[float]) -> Demand:
     """Return the demand with an upper bound for a month, from the busiest hours of whole days (bytes an hour)."""
     few = (
         [
-            f"{len(peaks)} {'day was' if len(peaks) == 1 else 'days were'} sampled: how much more redo the busiest hour of a month "
+            f"{noun(len(peaks), 'day was', 'days were')} sampled: how much more redo the busiest hour of a month "
             f"writes is told from {_FEWEST_DAYS} days on"
         ]
         if 0 < len(peaks) < _FEWEST_DAYS
@@ -182,6 +182,7 @@ def demand_of(busiest: Busiest, where: str) -> Demand:
         os_log_written_per_hour=busiest.os_log_written_per_hour,
         os_log_written_mean=busiest.since_start_per_hour,
         source=f"{what} in {where}, by LSN",
+        sampled_s=busiest.sampled,
         warnings=tuple(_warnings(busiest)),
     )
 

@@ -41,6 +41,7 @@ from redolab.predict.recovery_time.spreads import Spreads, spreads_of
 from redolab.predict.replicates import Replicates, replicates
 from redolab.predict.server_names import nearest_first
 from redolab.report.labels import server_label
+from redolab.report.numbers import noun
 from redolab.results.alike import Keyed, Keys, keyed_recoveries
 from redolab.results.comparison_key import Field, grouped
 from redolab.runs.schema import Session
@@ -270,10 +271,7 @@ def calibrations_among(runs: Sequence[Run]) -> list[Run]:
 
 def learned_from(found: FittedRuns) -> list[str]:
     """Return sentences on the training data, the data left out, and the differences between runs."""
-    left_out = "; ".join(
-        f"{each.recoveries} of {each.what} ({len(each.runs)} run{'s' * (len(each.runs) > 1)})"
-        for each in found.left_out
-    )
+    left_out = "; ".join(f"{each.recoveries} of {each.what} ({noun(len(each.runs), 'run')})" for each in found.left_out)
     return [
         f"Learned from {len(found.observations)} recoveries on {found.machine.in_words()}.",
         *([f"Left out: {left_out}."] if left_out else []),

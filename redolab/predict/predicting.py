@@ -12,10 +12,11 @@ from redolab.predict.question import Model, Until
 from redolab.predict.recovery import recovery_at, rollback_seconds
 from redolab.predict.recovery_time.stuck import ChanceOfStuck
 from redolab.predict.recovery_time.terms import Part
-from redolab.predict.reservations import reservations_at, span
+from redolab.predict.reservations import reservations_at
 from redolab.predict.why import Why, why
+from redolab.report.numbers import noun
 from redolab.report.table import Column, ReportTable, print_lines
-from redolab.units import format_duration, format_size
+from redolab.units import format_duration, format_size, size_span
 
 
 class Interval(msgspec.Struct, frozen=True):
@@ -100,7 +101,7 @@ def evidence(model: Model) -> str:
     scaled = f" of the project's, scaled by {fitted.scaled_by} recoveries here," if fitted.scaled_by else ""
     return (
         f"{fitted.recoveries} recoveries of {fitted.crashes} crashes of {model.measured_as} ({model.server.version}){scaled} under "
-        f"{model.workload}, logs of {span(fitted.log_sizes)}, on {', '.join(fitted.storages)}, measured by {made.made:%Y-%m-%d} on "
+        f"{model.workload}, logs of {size_span(fitted.log_sizes)}, on {', '.join(fitted.storages)}, measured by {made.made:%Y-%m-%d} on "
         f"{made.machine.in_words()}"
     )
 
@@ -125,7 +126,7 @@ def in_words(found: Predicted) -> Sequence[str]:
         f"{_span(found.ninety)}).",
         *_rolled_back(found),
         f"For {format_size(found.redo)} of redo like that of {found.workload}, {found.dirty_pages:,} dirty pages, "
-        f"{found.batches} {'batch' if found.batches == 1 else 'batches'}{_binary_log(found)}.",
+        f"{noun(found.batches, 'batch', 'batches')}{_binary_log(found)}.",
     ]
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from redolab.grouping import by_key
+from redolab.report.numbers import noun
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Replicates:
         within = (
             "" if self.within is None else f", ±{math.expm1(self.within):.0%} between recoveries of one cell in one run"
         )
-        cells = f"{self.cells} cell{'s' * (self.cells > 1)} in {self.runs} runs"
+        cells = f"{noun(self.cells, 'cell')} in {self.runs} runs"
         return f"±{math.expm1(self.between):.0%} between runs ({cells}, {self.freedom} degrees of freedom){within}"
 
 

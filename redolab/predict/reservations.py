@@ -14,7 +14,7 @@ from redolab.predict.recovery_time.held_out import HeldOut
 from redolab.predict.recovery_time.rollback import RollbackRate
 from redolab.predict.server_names import NAME, recovers_equally
 from redolab.servers.dialects import Version, later_differ
-from redolab.units import format_duration, format_size
+from redolab.units import format_duration, format_size, size_span
 
 _STALE = timedelta(days=365)
 
@@ -65,14 +65,8 @@ def reservations_at(model: Model, log_size: int) -> list[str]:
     elif log_size > model.fitted.sure_up_to * BEYOND:
         found.append(f"few crashes with logs of more than {format_size(model.fitted.sure_up_to)} were measured")
     if is_other_pool(model):
-        found.append(f"pools of {span(model.fitted.pools)} were measured, not {format_size(model.question.pool)}")
+        found.append(f"pools of {size_span(model.fitted.pools)} were measured, not {format_size(model.question.pool)}")
     return [*found, *reservations_about_stuck(model, log_size)]
-
-
-def span(sizes: Iterable[int]) -> str:
-    """Return words as in `256M to 1G`, or `1G` if all are equal."""
-    known = set(sizes)
-    return " to ".join(format_size(size) for size in dict.fromkeys((min(known), max(known))))
 
 
 def _of_version(model: Model) -> list[str]:

@@ -13,7 +13,7 @@ from redolab.predict.demand import Demand
 from redolab.predict.question import Model
 from redolab.predict.recovery import crashes_at
 from redolab.predict.recovery_time.moments import ChanceBeyond, PossibleCrash, chance_beyond, seconds_within
-from redolab.predict.reservations import span
+from redolab.units import size_span
 
 _LEAST_AGE = 1 << 20
 """Smallest checkpoint age in bytes: below it, recovery takes almost no time."""
@@ -77,7 +77,7 @@ def usual_ages(model: Model, demand: Demand) -> UsualAges | None:
     of_whom = f"{crashes} crashes of {model.measured_as} under {model.workload} on {' and '.join(storages)}{machine}"
     return UsualAges(
         {model.worst_age(size): shares for size, shares in known.items()},
-        f"of {of_whom}, with logs of {span(known)} and the settings of production, {_IN_OTHERS}",
+        f"of {of_whom}, with logs of {size_span(known)} and the settings of production, {_IN_OTHERS}",
     )
 
 

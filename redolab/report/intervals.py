@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import scipy
@@ -53,10 +53,10 @@ class RelativeChange:
             return self.with_interval()
         return f"no measurable effect (±{100 * max(-self.low, self.high):.0f} %)"
 
-    def with_interval(self) -> str:
+    def with_interval(self, places: int = 0) -> str:
         """Return it as `+4 % (-1 to +9)`, or without the interval if it is unknown."""
-        between = "" if math.isnan(self.low) else f" ({100 * self.low:+.0f} to {100 * self.high:+.0f})"
-        return f"{100 * self.change:+.0f} %{between}"
+        change, low, high = (f"{100 * each:+.{places}f}" for each in (self.change, self.low, self.high))
+        return f"{change} %" if math.isnan(self.low) else f"{change} % ({low} to {high})"
 
 
 def median_of_known(values: Sequence[float | None]) -> float | None:
@@ -200,13 +200,3 @@ class _Additive(Generic[T]):
 
     def _column(self, treatment: T) -> int:
         return self._blocks + self.treatments.index(treatment)
-
-
-def median_interval(values: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % interval of a median, from one of the values to another, whatever their distribution (sign test).
-
-    NaN for fewer than six values, which have no such interval (Conover, Practical Nonparametric Statistics, 3.2).
-    """
-    # scipy-stubs take it for a float.
-    interval: Any = scipy.stats.quantile_test(values, q=0.0, p=0.5).confidence_interval(SHARE)
-    return float(interval.low), float(interval.high)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
+from typing import Any
 
 NONE = "–"
 """Text for a missing value."""
@@ -40,6 +41,11 @@ def span(values: Sequence[float], places: int = 2, between: str = " to ") -> str
     return between.join(dict.fromkeys((number(min(values), places), number(max(values), places))))
 
 
+def signed_span(values: Sequence[float], places: int = 2) -> str:
+    """Return a range of signed numbers as in `-1.50 to +5.87`, or `+1.00` if both ends look the same."""
+    return " to ".join(dict.fromkeys((signed(min(values), places), signed(max(values), places))))
+
+
 def median_with_range(values: Sequence[float], places: int = 2) -> str:
     """Return median and range as in `12.3 (4.5–67.8)`; the median alone if the ends look the same."""
     return _median_between(values, (min(values), max(values)), places) if values else NONE
@@ -51,10 +57,17 @@ def _median_between(values: Sequence[float], ends: tuple[float, float], places: 
 
 
 def interval_of_median(values: Sequence[float]) -> tuple[float, float] | None:
-    """Return the 95 % interval of the median; None for fewer than six values."""
-    from redolab.report.intervals import median_interval
+    """Return the 95 % interval of a median, from one of the values to another, whatever their distribution (sign test).
 
-    return median_interval(values) if len(values) >= _FEWEST else None
+    None for fewer than six values, which have no such interval (Conover, Practical Nonparametric Statistics, 3.2).
+    """
+    if len(values) < _FEWEST:
+        return None
+    import scipy
+
+    # scipy-stubs take it for a float.
+    interval: Any = scipy.stats.quantile_test(values, q=0.0, p=0.5).confidence_interval(0.95)
+    return float(interval.low), float(interval.high)
 
 
 def median_with_interval(values: Sequence[float], places: int = 2) -> str:

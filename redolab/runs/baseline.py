@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from redolab.grouping import by_key
 from redolab.report.contents import Plot
 from redolab.report.intervals import RelativeChange, relative_changes
-from redolab.report.numbers import signed
+from redolab.report.numbers import signed, signed_span
 from redolab.report.table import Column
 from redolab.runs.default_report import Configuration
 
@@ -52,8 +52,7 @@ def changed_in_words(measured: Sequence[Configuration]) -> str:
     At least one configuration must have a change. Without an interval for each, none is written.
     """
     changes = [each.change for each in measured if each.change is not None]
-    percent = [100 * each.change for each in changes]
-    between = " to ".join(dict.fromkeys(signed(each, 0) for each in (min(percent), max(percent))))
+    between = signed_span([100 * each.change for each in changes], 0)
     if any(math.isnan(each.low) for each in changes):
         return f"{between} %"
     low, high = 100 * min(each.low for each in changes), 100 * max(each.high for each in changes)

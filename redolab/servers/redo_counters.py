@@ -36,6 +36,11 @@ class Counters:
     page_size: int | None = None
     uptime: int | None = None
 
+    @property
+    def fullness(self) -> float | None:
+        """Checkpoint age as a share of the age at which statements wait; None if either is not known."""
+        return None if self.checkpoint_age is None or not self.hard_limit else self.checkpoint_age / self.hard_limit
+
     def with_age(self: C) -> C:
         """Return these counters with a checkpoint age from their LSNs, if the server does not report one."""
         if self.lsn is None or self.checkpoint_lsn is None or self.checkpoint_age is not None:

@@ -11,6 +11,7 @@ from redolab.predict.asking import model_for
 from redolab.predict.question import Model, Question
 from redolab.predict.recovery import Prediction, recovery_at
 from redolab.predict.reservations import reservations_at
+from redolab.predict.why import Why, why
 from redolab.servers.redo_counters import Sample
 
 
@@ -72,6 +73,10 @@ class Expectations:
         assert self.model is not None
         model = replace(self.model, question=replace(self.model.question, dirty_pages=dirty_pages))
         return Expected(when, age, dirty_pages, recovery_at(model, self.log_size, age))
+
+    def why_at_worst(self) -> Why | None:
+        """Return the terms of the prediction for the worst crash; None without a model."""
+        return None if self.model is None else why(self.model, self.log_size)
 
     def reservations(self) -> Sequence[str]:
         """Return the warnings for every predicted time; without a model, the reason for its lack."""

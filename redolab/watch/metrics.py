@@ -58,7 +58,7 @@ def metrics_of(standing: Standing) -> Iterator[Metric]:
         "at",
         {name: limit for name, limit in (("sync", limits.sync), ("wait", limits.hard)) if limit is not None},
     )
-    yield from _gauge("redolab_checkpoint_age_ratio", "The age, of that at which statements wait.", standing.full)
+    yield from _gauge("redolab_checkpoint_age_ratio", "The age, of that at which statements wait.", sample.fullness)
     yield from _gauge("redolab_dirty_pages", "Pages that are to be written.", sample.dirty_pages)
     yield from _gauge(
         "redolab_until_writers_wait_seconds",

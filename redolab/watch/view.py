@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from redolab.counters.series import Series
 from redolab.errors import LabError
 from redolab.predict.predicting import evidence
 from redolab.report.table import Column, ReportTable
 from redolab.servers.address import Address
-from redolab.servers.redo_counters import Sample
 from redolab.units import format_duration, format_size
 from redolab.watch.crash_now import Expectations, Expected, When
 from redolab.watch.standing import Driver
@@ -45,7 +45,7 @@ def predicted_now(server: WatchedServer, standing: Standing) -> dict[str, object
         "log_size": server.log_size,
         "buffer_pool": server.buffer_pool,
         "checkpoint_age": standing.sample.checkpoint_age,
-        "of_the_limit": standing.full,
+        "of_the_limit": standing.sample.fullness,
         "flushing_driven_by": standing.driver,
         "seconds_until_writers_wait": None if until is None or math.isinf(until) else until,
         "largest_transaction_rows": server.largest_transaction,
@@ -61,6 +61,7 @@ def predicted_now(server: WatchedServer, standing: Standing) -> dict[str, object
             }
             for each in standing.expected
         ],
+        "why": server.expectations.why_at_worst(),
         "evidence": "" if model is None else evidence(model),
         "warnings": server.expectations.reservations(),
     }
@@ -68,11 +69,11 @@ def predicted_now(server: WatchedServer, standing: Standing) -> dict[str, object
 
 def in_words(server: WatchedServer, standing: Standing) -> list[str]:
     """Return the state of the server, one sentence an item."""
-    age, log = standing.sample.checkpoint_age, server.log_size
+    age, fullness, log = standing.sample.checkpoint_age, standing.sample.fullness, server.log_size
     where = f"{server.name}, redo log {'of unknown size' if log is None else format_size(log)}, pool {format_size(server.buffer_pool)}"
     if age is None:
         return [f"{where}: the server does not tell its checkpoint age, so that a crash now is not known"]
-    full = "" if standing.full is None else f", {standing.full:.0%} of that at which statements wait"
+    full = "" if fullness is None else f", {fullness:.0%} of that at which statements wait"
     sentences = [f"{where}: checkpoint age {format_size(age)}{full}"]
     if standing.driver is not None:
         sentences.append(f"{_DRIVERS[standing.driver]}{_until(standing.seconds_until_waiting)}")
@@ -115,9 +116,7 @@ def recovery_table(expectations: Expectations, expected: Sequence[Expected]) -> 
     return ReportTable.of("Recovery", expected, columns, notes)
 
 
-def show_expected(
-    console: Console, address: Address, storage: str, workload: str | None, samples: Sequence[Sample]
-) -> None:
+def show_expected(console: Console, address: Address, storage: str, workload: str | None, series: Series) -> None:
     """Print the recoveries after crashes at the last sample, at the largest age among the samples, and at the worst.
 
     Leaves out a server that is away by now: its settings are no longer known.
@@ -127,9 +126,8 @@ def show_expected(
     except LabError:
         return
     server.close()
-    known = [each for each in samples if each.checkpoint_age is not None]
-    highest = max(known, key=lambda each: each.checkpoint_age or 0, default=None)
-    expected = server.expectations.of(samples[-1], highest)
+    highest = max(series.segments, key=lambda each: each.peak_age or 0).highest
+    expected = server.expectations.of(series.segments[-1].last, highest)
     recovery_table(server.expectations, expected).show(console)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from redolab.counters.live.sampled_server import LiveServer
 from redolab.counters.series import SegmentGrowth, Series
@@ -13,15 +14,18 @@ from redolab.predict.question import Question
 from redolab.predict.recovery import prepared_seconds
 from redolab.servers.address import Address
 from redolab.servers.dialects import server_name_of
+from redolab.servers.redo_capacity import PAGE_SIZE
 from redolab.servers.redo_counters import Sample
-from redolab.watch.crash_now import Expectations, Expected, expectations
+from redolab.watch.crash_now import Expected, expectations
 from redolab.watch.standing import Driver, FlushLimits, flush_limits
 
-_PAGE = 16 * 1024
 _GAP = 600.0
 """Seconds between two samples after which their rate is not reported."""
 _SETTINGS_EVERY = 60.0
 """Seconds after which its settings are read again: a redo log or a pool can be resized while it runs."""
+
+_expectations = lru_cache(maxsize=1)(expectations)
+"""The same expectations for one look after another, until a setting changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +44,6 @@ class Standing:
         """Return the reason for flushing; None where the server does not report its checkpoint age."""
         return self.limits.driver(self.sample)
 
-    @property
-    def full(self) -> float | None:
-        """Return the checkpoint age as a share of the age at which statements wait."""
-        age, hard = self.sample.checkpoint_age, self.limits.hard
-        return None if age is None or not hard else age / hard
-
 
 class WatchedServer:
     """A server, its current settings, and the model of its recovery."""
@@ -57,13 +55,12 @@ class WatchedServer:
         """
         self._live = LiveServer(address)
         self._named, self._storage, self._workload = server, storage, workload
-        self._choose_model()
+        self._take_settings()
         self._read_at = time.monotonic()
         self.largest_transaction: int | None = None
         """Rows that the largest open transaction has changed, when it was asked for; None where it is not known."""
         self._series = Series(_GAP)
         self._before: Sample | None = None
-        self._highest: Sample | None = None
 
     def look(self) -> Standing | None:
         """Return the state now; None while the server is away.
@@ -76,27 +73,22 @@ class WatchedServer:
         sample = self._live.sample()
         if sample is None:
             return None
-        if (self._live.version, self._live.buffer_pool, self._live.log_size) != self._model_is_for:
-            self._choose_model()
+        self._take_settings()
         growth = self._series.add(sample)
         if growth is None:
             # The server was restarted: earlier samples say nothing about it.
-            self._before = self._highest = None
+            self._before = None
         elif growth.gap:
             growth, self._before = None, None
         before, self._before = self._before, sample
-        if sample.checkpoint_age is not None and (
-            self._highest is None or sample.checkpoint_age >= (self._highest.checkpoint_age or 0)
-        ):
-            self._highest = sample
         sync = sample.sync_flush_point or self._live.sync_flush_point
-        limits = flush_limits(self._live.variables, sample.hard_limit, sync, sample.page_size or _PAGE)
+        limits = flush_limits(self._live.variables, sample.hard_limit, sync, sample.page_size or PAGE_SIZE)
         return Standing(
             sample=sample,
             limits=limits,
             growth=growth,
             seconds_until_waiting=limits.seconds_until_waiting(before, sample),
-            expected=tuple(self.expectations.of(sample, self._highest)),
+            expected=tuple(self.expectations.of(sample, self._series.segments[-1].highest)),
         )
 
     def ask_largest_transaction(self) -> None:
@@ -114,10 +106,9 @@ class WatchedServer:
             return 0.0
         return prepared_seconds(replace(model, question=replace(model.question, prepared_rows=rows)))
 
-    def _choose_model(self) -> None:
-        """Choose the model for the server's current version, buffer pool and redo log."""
-        self._model_is_for = self._live.version, self._live.buffer_pool, self._live.log_size
-        self.version, self.buffer_pool, self.log_size = self._model_is_for
+    def _take_settings(self) -> None:
+        """Take the settings that were read last, and the expectations for them."""
+        self.version, self.buffer_pool, self.log_size = self._live.version, self._live.buffer_pool, self._live.log_size
         self.name = self._named or server_name_of(self.version)
         question = Question(
             server=self.name,
@@ -127,7 +118,7 @@ class WatchedServer:
             read_threads=self._live.read_threads,
             binary_log=self._live.binary_log,
         )
-        self.expectations: Expectations = expectations(question, self.log_size)
+        self.expectations = _expectations(question, self.log_size)
 
     def close(self) -> None:
         """Close the connection."""

@@ -91,6 +91,14 @@ def test_each_whole_day_has_its_busiest_hour() -> None:
     assert busiest_hours_of_days([]) == []
 
 
+def test_a_day_after_a_restart_that_set_the_clock_back_is_a_day_of_its_own() -> None:
+    day = [1.0] * (24 * 60)
+    busier = [2.0 * each for each in day]
+    first = samples(day, start=100, uptime=100)
+    again = samples(busier, start=3, lsn=first[-1].lsn or 0, uptime=3)
+    assert busiest_hours_of_days([*first, *again]) == pytest.approx([60 * MB, 120 * MB], rel=0.01)
+
+
 def test_what_was_written_while_the_lsn_was_not_known_is_not_taken_for_nothing() -> None:
     every = samples([1.0] * 120)
     late = [replace(each, lsn=None) if each.monotonic < 100 * 60 else each for each in every]

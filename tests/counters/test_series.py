@@ -32,10 +32,14 @@ def test_a_steady_rate() -> None:
 
 
 def test_the_peak_is_the_fastest_interval_and_the_highest_age() -> None:
-    samples = [sample(at, lsn=lsn, checkpoint_age=age) for at, lsn, age in ((0, 0, 5), (1, 10, 90), (2, 500, 7))]
+    samples = [
+        sample(at, lsn=lsn, checkpoint_age=age, hard_limit=100)
+        for at, lsn, age in ((0, 0, 5), (1, 10, 90), (2, 500, 7))
+    ]
     (segment,) = series_of(samples).segments
     assert segment.peak is not None
-    assert (segment.peak.lsn, segment.peak_age) == (490, 90)
+    assert (segment.peak.lsn, segment.peak_age, segment.highest) == (490, 90, samples[1])
+    assert (segment.peak_fullness, segment.last.fullness, sample(3).fullness) == (0.9, 0.07, None)
 
 
 def test_a_gap_counts_for_the_whole_and_is_no_peak() -> None:

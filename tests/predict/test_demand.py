@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,22 @@ def test_collections_that_overlap_by_their_start_are_of_one_server(tmp_path: Pat
     other = _sampled(tmp_path / "tue.csv", MONDAY + DAY - 30, 10**9 + 1440 * 1000 - 500)
     for files in ([one, other], [other, one]):
         assert demand_of_files(files).days == 2
+
+
+def test_after_a_restart_the_time_before_it_counts_as_sampled_too(tmp_path: Path) -> None:
+    """`mysqladmin extended-status -i 60`, whose clock is the uptime."""
+    uptimes = [*range(7200, 10_800, 60), *range(5, 1805, 60)]
+    samples = tmp_path / "mysqladmin.txt"
+    samples.write_text(
+        "".join(
+            "| Variable_name | Value |\n"
+            f"| Innodb_lsn_current | {lsn} |\n| Innodb_lsn_last_checkpoint | {lsn - 500} |\n| Uptime | {uptime} |\n"
+            for lsn, uptime in zip(itertools.count(10**9, 1000), uptimes, strict=False)
+        )
+    )
+    demand = demand_of_files([samples])
+    assert demand.sampled_s == 59 * 60 + 29 * 60
+    assert demand.ages[0] == demand.ages[-1] == 500
 
 
 def test_more_dirty_pages_than_the_workload_leaves_are_said() -> None:

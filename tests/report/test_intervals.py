@@ -12,7 +12,6 @@ from redolab.report.intervals import (
     RelativeChange,
     batch_means,
     holm,
-    median_interval,
     p_values,
     relative_changes,
 )
@@ -108,12 +107,3 @@ def test_what_cannot_be_told_apart_widens_its_interval() -> None:
     found = plateau({GIB: exactly(970, 30), 2 * GIB: exactly(1000, 30), 4 * GIB: exactly(1010, 30)})
     assert found.low == GIB
     assert found.high == 4 * GIB
-
-
-def test_a_median_lies_between_two_of_the_values() -> None:
-    """The ranks of published tables of the sign test at 95 %."""
-    ranks = {6: (1, 6), 8: (1, 8), 9: (2, 8), 10: (2, 9), 12: (3, 10), 20: (6, 15), 25: (8, 18)}
-    for count, expected in ranks.items():
-        values = list(range(1, count + 1))
-        assert median_interval([float(value) for value in reversed(values)]) == expected
-    assert math.isnan(median_interval([1.0] * 5)[0])

@@ -128,6 +128,7 @@ def test_a_running_server_is_predicted_from_what_it_says(lab: Lab, mariadb: Inst
         assert [each["crash"] for each in predicted["recoveries"]] == ["now", "highest", "worst"]
         assert predicted["recoveries"][0]["redo"] == predicted["checkpoint_age"]
         assert predicted["log_size"] == 64 * MIB
+        assert predicted["why"]["seconds"] == predicted["recoveries"][-1]["ready_s"]
         with instance.connections.connect() as connection, connection.cursor() as cursor:
             connection.begin()
             changed = cursor.execute(f"DELETE FROM {TABLE} LIMIT 100")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from redolab.errors import InvalidInput
 from redolab.lab import open_lab
+from redolab.machine.files import write_whole
 from redolab.progress import Progress
 from redolab.runs.store import RunStore
 from redolab.servers.catalogue import server_catalogue
@@ -27,14 +27,10 @@ def put_slow_log_plugin(progress: Progress, name: str, folder: Path) -> str:
         server = lab.server(name)
         plugin = built_slow_log_plugin(lab, server)
         to = folder / plugin.name
-        # Write another file and rename it: a server may have the old file open.
-        new = folder / f".{plugin.name}.new"
         try:
-            shutil.copyfile(plugin, new)
-            new.chmod(0o644)
-            new.replace(to)
+            # A server may have the old file open: that one is replaced, not written to.
+            write_whole(to, plugin.read_bytes(), mode=0o644)
+            to.chmod(0o644)
         except OSError as error:
             raise InvalidInput(f"{to} cannot be written ({error.strerror})", "name another folder") from error
-        finally:
-            new.unlink(missing_ok=True)
     return f"{to} is for {server.name} {server.version}, and no other: INSTALL SONAME '{plugin.stem}'"

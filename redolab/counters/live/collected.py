@@ -115,7 +115,7 @@ def _csv(path: Path, text: str) -> polars.DataFrame:
 
 
 def _of_table(path: Path, frame: polars.DataFrame) -> list[Sample]:
-    """Return rows with a time and an LSN or an os_log_written; those without either are left out."""
+    """Return rows with a time and an LSN or an os_log_written, in order of time; those without either are left out."""
     names = {name.strip().lower(): name for name in frame.columns}
     if {"monotonic", "wall"} <= set(names):
         return _of_own(path, frame)
@@ -139,7 +139,7 @@ def _of_table(path: Path, frame: polars.DataFrame) -> list[Sample]:
             raise InvalidInput(f"{path}, line {number}: {error}") from None
     if not samples:
         raise InvalidInput(f"{path} has no row with a time and a counter")
-    return [sample.with_age() for sample in samples]
+    return sorted((sample.with_age() for sample in samples), key=lambda each: each.monotonic)
 
 
 def _of_own(path: Path, frame: polars.DataFrame) -> list[Sample]:

@@ -29,16 +29,6 @@ class LiveMoment:
     interval: SegmentGrowth | None
     segment: Segment
 
-    @property
-    def full(self) -> float | None:
-        """Checkpoint age as a share of the age at which statements wait."""
-        return fullness(self.sample.checkpoint_age, self.sample.hard_limit)
-
-
-def fullness(age: int | None, hard_limit: int | None) -> float | None:
-    """Return an age as a share of the age at which statements wait; None if either is not known."""
-    return None if age is None or not hard_limit else age / hard_limit
-
 
 def line(moment: LiveMoment) -> str:
     """Return one sample as a line."""
@@ -55,7 +45,7 @@ def line(moment: LiveMoment) -> str:
                 f"{size(interval.per_hour(interval.os_log_written)):>16}",
                 f"{number(interval.ratio):>6}",
                 f"{size(moment.sample.checkpoint_age):>8}",
-                f"{percent(moment.full):>5}",
+                f"{percent(moment.sample.fullness):>5}",
                 f"{known(moment.segment.peak, redo):>8}",
             ]
         )
@@ -77,8 +67,8 @@ def live_table(moment: LiveMoment, title: str) -> Table:
     for name, cell in rows:
         table.add_row(name, *(known(growth, cell) for growth in (now, whole, peak)))
     table.add_row("checkpoint age", size(moment.sample.checkpoint_age), "", size(moment.segment.peak_age))
-    peak_full = fullness(moment.segment.peak_age, moment.sample.hard_limit)
-    table.add_row("of that at which statements wait", percent(moment.full), "", percent(peak_full))
+    full, peak_full = moment.sample.fullness, moment.segment.peak_fullness
+    table.add_row("of that at which statements wait", percent(full), "", percent(peak_full))
     gaps = moment.segment.gaps
     lost = f", {len(gaps)} gaps of {format_duration(sum(gap.seconds for gap in gaps))} in all" if gaps else ""
     table.caption = f"{moment.segment.samples} samples in {format_duration(whole.seconds)}{lost}"
@@ -88,10 +78,6 @@ def live_table(moment: LiveMoment, title: str) -> Table:
 
 def summary(series: Series) -> ReportTable:
     """Return a row for each segment: its rates, and the peaks."""
-
-    def full(segment: Segment) -> str:
-        return percent(fullness(segment.peak_age, segment.last.hard_limit))
-
     columns = [
         Column[Segment]("from", lambda segment: _clock(segment.first)),
         Column[Segment]("for", lambda segment: format_duration(segment.whole.seconds), right=True),
@@ -106,7 +92,7 @@ def summary(series: Series) -> ReportTable:
         Column[Segment]("os_log_written/LSN", lambda segment: number(segment.whole.ratio), right=True),
         Column[Segment]("highest redo per hour (in one interval of)", _highest, right=True),
         Column[Segment]("highest checkpoint age", lambda segment: size(segment.peak_age), right=True),
-        Column[Segment]("of the limit", full, right=True),
+        Column[Segment]("of the limit", lambda segment: percent(segment.peak_fullness), right=True),
     ]
     return ReportTable.of("Redo rates", series.segments, columns, _notes(series.segments))
 

@@ -28,9 +28,17 @@ _ENDINGS = (".csv", ".parquet")
 
 
 def sample_live(
-    console: Console, address: Address, every: float, seconds: float | None, output: Path | None
-) -> list[Sample]:
-    """Sample a server until `seconds` have passed or it is stopped, then show the summary. Raises `LabError`."""
+    console: Console,
+    address: Address,
+    every: float,
+    seconds: float | None,
+    output: Path | None = None,
+    record: Callable[[Sample], None] = lambda _: None,
+) -> Series:
+    """Sample a server until `seconds` have passed or it is stopped, then show the summary. Raises `LabError`.
+
+    `record` gets each sample: the series has only what it sums up, as sampling may go on for weeks.
+    """
     if not SHORTEST <= every <= LONGEST:
         raise InvalidInput(f"a sample every {every:g} s is not possible", f"choose {SHORTEST}s to {LONGEST:.0f}s")
     if output is not None:
@@ -38,12 +46,12 @@ def sample_live(
     address.check()
     server = LiveServer(address)
     print_lines(console, *server.in_words())
-    series, samples = Series(gap_after(every)), list[Sample]()
+    series = Series(gap_after(every))
     try:
         with kept_in(output) as file, unwinding(), suppress(Interrupted), _view(console, str(address)) as show:
             for event in _watch(server, series, every, seconds):
                 if isinstance(event, LiveMoment):
-                    samples.append(event.sample)
+                    record(event.sample)
                     if file is not None:
                         file.append(event.sample)
                 show(event)
@@ -53,7 +61,7 @@ def sample_live(
     summary(series).show(console)
     if output is not None:
         print_lines(console, f"the samples are in {output}")
-    return samples
+    return series
 
 
 def sample_files(paths: Sequence[Path]) -> list[tuple[Path, ReportTable]]:
@@ -67,6 +75,11 @@ def _check_output(path: Path) -> None:
         raise InvalidInput(f"{path} ends neither in .csv nor in .parquet", "its ending says how to write it")
     if path.exists():
         raise InvalidInput(f"{path} is there already", "nothing is overwritten: choose another name, or remove it")
+    if (partial := _partial(path)).exists():
+        raise InvalidInput(
+            f"{partial} is there already",
+            "it has the samples of a run that was killed, or runs still: choose another name, or move it away",
+        )
     if not path.parent.is_dir():
         raise InvalidInput(f"there is no folder {path.parent}", "make it, or choose another")
 
@@ -81,7 +94,7 @@ def kept_in(path: Path | None) -> Iterator[SampleFile | None]:
         with closing(SampleFile(path)) as file:
             yield file
         return
-    partial = path.with_name(f"{path.name}.partial.csv")
+    partial = _partial(path)
     try:
         with closing(SampleFile(partial)) as file:
             yield file
@@ -90,6 +103,11 @@ def kept_in(path: Path | None) -> Iterator[SampleFile | None]:
 
         polars.read_csv(partial, infer_schema_length=None).write_parquet(path)
         partial.unlink()
+
+
+def _partial(path: Path) -> Path:
+    """Return the path of the samples that become a Parquet file at the end."""
+    return path.with_name(f"{path.name}.partial.csv")
 
 
 def _watch(server: LiveServer, series: Series, every: float, seconds: float | None) -> Iterator[LiveMoment | str]:

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import polars
 import pytest
+from rich.console import Console
 
 from redolab.counters.live.collected import read_collected
-from redolab.counters.live.sampling import kept_in
+from redolab.counters.live.sampling import kept_in, sample_live
 from redolab.counters.series import series_of
 from redolab.errors import InvalidInput
+from redolab.servers.address import Address
 from redolab.servers.redo_counters import Sample
 
 
@@ -100,6 +102,12 @@ def test_csv_with_a_time_and_an_lsn(tmp_path: Path, text: str) -> None:
     assert samples[0].wall == 1795255200
 
 
+def test_a_table_with_the_newest_row_first(tmp_path: Path) -> None:
+    samples = read(tmp_path, "newest.csv", "time,lsn\n1795255320,9000\n1795255260,7000\n1795255200,1000\n")
+    assert [each.lsn for each in samples] == [1000, 7000, 9000]
+    assert [segment.samples for segment in series_of(samples).segments] == [3]
+
+
 def test_csv_with_os_log_written_alone_gives_a_range(tmp_path: Path) -> None:
     samples = read(tmp_path, "os.csv", "time,Innodb_os_log_written\n0,0\n3600,7677253222\n")
     (segment,) = series_of(samples).segments
@@ -121,6 +129,14 @@ def test_what_the_lab_kept_itself(tmp_path: Path, ending: str) -> None:
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
     if ending == ".parquet":
         assert polars.read_parquet(path)["lsn"].to_list() == [1, 2]
+
+
+def test_the_samples_of_a_killed_run_are_not_overwritten(tmp_path: Path) -> None:
+    kept, left = tmp_path / "kept.parquet", tmp_path / "kept.parquet.partial.csv"
+    left.write_text("all that a killed run has left")
+    with pytest.raises(InvalidInput):
+        sample_live(Console(), Address(host="h"), 1.0, 1.0, kept)
+    assert left.read_text() == "all that a killed run has left"
 
 
 @pytest.mark.parametrize(
