@@ -23,7 +23,7 @@ from redolab.report.numbers import NONE, median_with_range
 from redolab.report.table import Column, ReportTable
 from redolab.results.crashes import crashes_of
 from redolab.results.recoveries import Recovery, recoveries_of
-from redolab.runs.factors import factor, keep_factor, on_or_off, several, whole_number
+from redolab.runs.factors import factor, keep_factor, on_or_off, repeat_factor, several, whole_number
 from redolab.runs.plan import draw_plan
 from redolab.runs.store import Run
 from redolab.servers.catalogue import server_catalogue, server_names
@@ -55,7 +55,7 @@ class Factors(CrashFactors):
     pool: int = factor("Buffer pool, under load and in recovery.", parse_size, "2G")
     load: float = factor("Length of the load before, under oltp_write_only.", parse_duration, "30s")
     crashes: int = factor("Crashes of each kind.", whole_number(1, 1000), "1")
-    repeat: int = factor("How often each crash is recovered on each storage.", whole_number(1, 100), "2")
+    repeat: int = repeat_factor("How often each crash is recovered on each storage.", "2")
     check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
     keep: bool = keep_factor("off")
 

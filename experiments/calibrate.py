@@ -16,7 +16,7 @@ from redolab.crash.bench.factors import CrashFactors, check_log_sizes, storages_
 from redolab.errors import InvalidInput
 from redolab.report.contents import Report
 from redolab.report.table import Column, ReportTable
-from redolab.runs.factors import factor, several, whole_number
+from redolab.runs.factors import factor, repeat_factor, several
 from redolab.runs.plan import draw_plan
 from redolab.runs.store import Run
 from redolab.servers.catalogue import server_names
@@ -47,7 +47,7 @@ class Factors(CrashFactors):
         "256M,512M,1G",
     )
     # Small crashes cost little, and two of them show how much crashes differ.
-    repeat: int = factor("How often each cell is measured.", whole_number(1, 1000), "1")
+    repeat: int = repeat_factor("How often each recovery is measured.", "1")
 
     @override
     def check(self) -> None:

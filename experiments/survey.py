@@ -21,7 +21,7 @@ from redolab.crash.bench.crash_plan import CrashConditions, CrashPlan, PlannedCr
 from redolab.crash.bench.factors import CrashFactors, check_log_sizes, crash_factor, storages_factor, workload_name
 from redolab.crash.records.kill_rule import HIGHEST_AGE, KillRule
 from redolab.report.contents import Report
-from redolab.runs.factors import factor, keep_factor, on_or_off, several, whole_number
+from redolab.runs.factors import factor, keep_factor, on_or_off, repeat_factor, several, whole_number
 from redolab.runs.plan import draw_plan
 from redolab.runs.store import Run
 from redolab.servers.catalogue import server_names
@@ -72,7 +72,7 @@ class Factors(CrashFactors):
     crash: str = crash_factor()
     check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
     keep: bool = keep_factor("off")
-    repeat: int = factor("How often each recovery is measured.", whole_number(1, 100), "1")
+    repeat: int = repeat_factor("How often each recovery is measured.", "1")
 
     @override
     def check(self) -> None:

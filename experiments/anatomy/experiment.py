@@ -18,7 +18,7 @@ from redolab.disks.catalogue import storage_name
 from redolab.errors import InvalidInput
 from redolab.results.anatomy import BASELINE
 from redolab.results.rows import recovery_rows
-from redolab.runs.factors import factor, one_of, several, whole_number
+from redolab.runs.factors import factor, one_of, repeat_factor, several, whole_number
 from redolab.runs.plan import Plan, draw_plan
 from redolab.runs.schema import Rows
 from redolab.runs.store import Run
@@ -157,6 +157,7 @@ class Factors(CrashFactors):
         whole_number(2, 100),
         "3",
     )
+    repeat: int = repeat_factor("How often each recovery is measured.", "3")
     crash: str = crash_factor()
 
     @override

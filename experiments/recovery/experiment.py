@@ -16,7 +16,7 @@ from redolab.crash.records.kill_rule import KillRule, Uniform
 from redolab.errorlog.watch import STUCK_AFTER
 from redolab.errors import InvalidInput
 from redolab.runs.experiment import CheckCell
-from redolab.runs.factors import factor, factors_of, on_or_off, several, whole_number, words
+from redolab.runs.factors import factor, factors_of, on_or_off, repeat_factor, several, whole_number, words
 from redolab.runs.plan import draw_plan
 from redolab.servers.catalogue import server_catalogue, server_names
 from redolab.servers.extra_settings import LOADS_POOL, NONE, asked_settings
@@ -104,6 +104,7 @@ class Factors(CrashFactors):
         Uniform.parse,
     )
     crashes: int = factor("Repeated crashes, each recovered as often.", whole_number(1, 100), "1")
+    repeat: int = repeat_factor("How often each recovery is measured.", "3")
     trx_commit: int = factor("innodb_flush_log_at_trx_commit.", whole_number(0, 2), "1")
     binary_log: bool = factor("Whether the binary log is on.", on_or_off, "off")
     sample_every: float = factor("Time between two samples of the counters, 0.1s to 60s.", parse_duration, "1s")

@@ -16,7 +16,7 @@ from redolab.disks.catalogue import storage_name
 from redolab.errors import InvalidInput
 from redolab.results.rows import load_rows
 from redolab.runs.experiment import Noun
-from redolab.runs.factors import factor, keep_factor, on_or_off, one_of, several, whole_number
+from redolab.runs.factors import factor, keep_factor, on_or_off, one_of, repeat_factor, several, whole_number
 from redolab.runs.plan import Plan, draw_in_blocks
 from redolab.runs.schema import Rows
 from redolab.runs.store import Run
@@ -56,7 +56,7 @@ class Factors(CrashFactors):
     storm: int = factor("Clients that connect anew for each statement.", whole_number(_FEWEST_STORM, _MOST_STORM), "64")
     seconds: float = factor("How long each load lasts; its last two thirds are measured.", parse_duration, "60s")
     storage: str = factor("Storage profile to be under load and to recover on.", storage_name, "local")
-    repeat: int = factor("Blocks: in each, every level once, and the baselines.", whole_number(1, 100), "3")
+    repeat: int = repeat_factor("Blocks: in each, every level once, and the baselines.", "3")
     crash: str = crash_factor()
     check_disks: bool = factor("Have fio look at the storage before, once.", on_or_off, "on")
     keep: bool = keep_factor("off")

@@ -23,7 +23,7 @@ from redolab.crash.records.kill_rule import KillRule, SteadyRule
 from redolab.errors import InvalidInput
 from redolab.results.rows import load_rows
 from redolab.runs.experiment import Noun
-from redolab.runs.factors import factor, keep_factor, on_or_off, several, whole_number, words
+from redolab.runs.factors import factor, keep_factor, on_or_off, repeat_factor, several, whole_number, words
 from redolab.runs.plan import draw_in_blocks
 from redolab.runs.schema import Rows
 from redolab.runs.store import Run
@@ -87,7 +87,7 @@ class Factors(CrashFactors):
     )
     trx_commit: int = factor("innodb_flush_log_at_trx_commit.", whole_number(0, 2), "1")
     binary_log: bool = factor("Whether the binary log is on.", on_or_off, "off")
-    repeat: int = factor("How often each configuration is put under load, and crashed.", whole_number(1, 100), "1")
+    repeat: int = repeat_factor("How often each configuration is put under load, and crashed.", "1")
     crash: str = crash_factor()
     check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
     keep: bool = keep_factor("off")
