@@ -11,7 +11,7 @@ from redolab.disks.catalogue import storage_name, storage_profile
 from redolab.disks.file_systems import AS_IS, MADE_BY
 from redolab.disks.profiles import FolderStorage, StorageProfile, TmpfsStorage
 from redolab.errors import InvalidInput
-from redolab.runs.factors import CommonFactors, factor, keep_factor, one_of, several
+from redolab.runs.factors import CommonFactors, factor, keep_factor, on_or_off, one_of, several
 from redolab.runs.options import Option
 from redolab.servers.catalogue import server_catalogue, server_names
 from redolab.servers.sizes import check_log_size
@@ -88,6 +88,7 @@ class CrashFactors(CommonFactors):
 
     storage: str | tuple[str, ...]
     server: tuple[str, ...]
+    check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
     keep: bool = keep_factor()
 
     def check(self) -> None:
