@@ -12,7 +12,14 @@ from typing_extensions import override
 
 from redolab.crash.bench.crash_experiment import CrashExperiment
 from redolab.crash.bench.crash_plan import CrashConditions, PlannedCrash, PlannedRecovery
-from redolab.crash.bench.factors import CrashFactors, check_log_sizes, kind_of_crash, storages_factor, workload_name
+from redolab.crash.bench.factors import (
+    CrashFactors,
+    asked_size,
+    check_log_sizes,
+    kind_of_crash,
+    storages_factor,
+    workload_name,
+)
 from redolab.crash.records.kill_rule import KillRule, Uniform
 from redolab.errorlog.watch import STUCK_AFTER
 from redolab.errors import InvalidInput
@@ -246,9 +253,8 @@ def _crashes(factors: Factors, lab: Lab) -> Sequence[PlannedCrash]:
     wanted = [
         WantedCrash(
             log_size=log_size,
-            dataset=factors.dataset,
+            dataset=asked_size(factors.workload, factors.warehouses, factors.dataset),
             workload=factors.workload,
-            warehouses=factors.warehouses,
             threads=factors.connections or factors.threads,
             think_time=factors.think_time,
             pool_dump=any(factors.pool_dump),

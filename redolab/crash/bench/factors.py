@@ -72,14 +72,19 @@ def workload_name(text: str) -> str:
     return one_of("workload", workload_catalogue().names)(text)
 
 
-def tables_size(workload: str, warehouses: int | None, dataset: int | None = None, log_size: int = 0) -> int:
-    """Return the bytes of a load's tables: the size that was asked for, or a tenth more than the log, which can then fill."""
+def asked_size(workload: str, warehouses: int | None, dataset: int | None) -> int | None:
+    """Return the bytes of a load's tables that were asked for, in warehouses or as a size; None if neither was."""
     from redolab.workloads.catalogue import workload_catalogue
 
     per_warehouse = workload_catalogue().get(workload).bytes_per_warehouse
     if warehouses is not None and per_warehouse is not None:
         return warehouses * per_warehouse
-    return dataset or log_size * 11 // 10
+    return dataset
+
+
+def tables_size(workload: str, warehouses: int | None, dataset: int | None = None, log_size: int = 0) -> int:
+    """Return the bytes of a load's tables: the size that was asked for, or a tenth more than the log, which can then fill."""
+    return asked_size(workload, warehouses, dataset) or log_size * 11 // 10
 
 
 @dataclass(frozen=True, kw_only=True)
