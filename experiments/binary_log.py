@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from redolab.crash.bench.crash_experiment import CrashExperiment
-from redolab.crash.bench.crash_plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
+from redolab.crash.bench.crash_plan import PlannedCrash, PlannedRecovery
 from redolab.crash.bench.factors import CrashFactors, check_log_sizes, storages_factor
 from redolab.crash.records.binary_log_end import BinaryLogEnd, EndKind
 from redolab.crash.records.kill_rule import KillRule
@@ -21,8 +21,8 @@ from redolab.report.contents import Report
 from redolab.report.numbers import NONE, median_with_range
 from redolab.report.table import Column, ReportTable
 from redolab.results.recoveries import Recovery, recoveries_of
-from redolab.runs.factors import factor, keep_factor, on_or_off, several, whole_number
-from redolab.runs.plan import draw_plan
+from redolab.runs.factors import factor, keep_factor, on_or_off, repeat_factor, several, whole_number
+from redolab.runs.plan import Blocks
 from redolab.runs.store import Run
 from redolab.servers.catalogue import server_catalogue, server_names
 from redolab.servers.dialects import Purpose
@@ -53,8 +53,7 @@ class Factors(CrashFactors):
     pool: int = factor("Buffer pool, under load and in recovery.", parse_size, "2G")
     load: float = factor("Length of the load before, under oltp_write_only.", parse_duration, "30s")
     crashes: int = factor("Crashes of each kind.", whole_number(1, 1000), "1")
-    repeat: int = factor("How often each crash is recovered on each storage.", whole_number(1, 100), "2")
-    check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
+    repeat: int = repeat_factor("How often each crash is recovered on each storage.", "2")
     keep: bool = keep_factor("off")
 
     @override
@@ -75,7 +74,7 @@ class BinaryLog(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
 
     @classmethod
     @override
-    def draw(cls, factors: Factors, lab: Lab) -> CrashPlan:
+    def blocks(cls, factors: Factors, lab: Lab) -> Blocks[PlannedCrash, PlannedRecovery]:
         from redolab.crash.bench.planning import planned_crashes
 
         wanted = [
@@ -83,13 +82,7 @@ class BinaryLog(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
             for number, server, end in itertools.product(range(1, factors.crashes + 1), factors.server, factors.ends)
         ]
         recoveries = [PlannedRecovery(storage=storage, pool=factors.pool) for storage in factors.storage]
-        return draw_plan(
-            [[(crash, recoveries) for crash in planned_crashes(lab, wanted, [factors.pool])]],
-            repeat=factors.repeat,
-            seed=factors.drawn_seed(),
-            conditions=CrashConditions(storages=factors.profiles(), check_disks=factors.check_disks),
-            keep=factors.keep,
-        )
+        return [[(crash, recoveries) for crash in planned_crashes(lab, wanted, [factors.pool])]]
 
     @classmethod
     @override

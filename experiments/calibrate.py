@@ -11,13 +11,13 @@ import msgspec
 from typing_extensions import override
 
 from redolab.crash.bench.crash_experiment import CrashExperiment
-from redolab.crash.bench.crash_plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
+from redolab.crash.bench.crash_plan import PlannedCrash, PlannedRecovery
 from redolab.crash.bench.factors import CrashFactors, check_log_sizes, storages_factor
 from redolab.errors import InvalidInput
 from redolab.report.contents import Report
 from redolab.report.table import Column, ReportTable
-from redolab.runs.factors import factor, several, whole_number
-from redolab.runs.plan import draw_plan
+from redolab.runs.factors import factor, repeat_factor, several
+from redolab.runs.plan import Blocks
 from redolab.runs.store import Run
 from redolab.servers.catalogue import server_names
 from redolab.units import GIB, format_duration, format_size, parse_size
@@ -47,7 +47,7 @@ class Factors(CrashFactors):
         "256M,512M,1G",
     )
     # Small crashes cost little, and two of them show how much crashes differ.
-    repeat: int = factor("How often each cell is measured.", whole_number(1, 1000), "1")
+    repeat: int = repeat_factor("How often each recovery is measured.", "1")
 
     @override
     def check(self) -> None:
@@ -65,7 +65,7 @@ class Calibrate(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
 
     @classmethod
     @override
-    def draw(cls, factors: Factors, lab: Lab) -> CrashPlan:
+    def blocks(cls, factors: Factors, lab: Lab) -> Blocks[PlannedCrash, PlannedRecovery]:
         from redolab.crash.bench.planning import planned_crashes, usual_pools
 
         def recoveries(crash: PlannedCrash) -> list[PlannedRecovery]:
@@ -73,13 +73,7 @@ class Calibrate(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
             return [PlannedRecovery(storage=storage, pool=pool) for storage, pool in asked]
 
         wanted = itertools.product(factors.server, _wanted(sorted(factors.log_size)))
-        return draw_plan(
-            [[(crash, recoveries(crash)) for crash in planned_crashes(lab, wanted)]],
-            repeat=factors.repeat,
-            seed=factors.drawn_seed(),
-            conditions=CrashConditions(storages=factors.profiles()),
-            keep=factors.keep,
-        )
+        return [[(crash, recoveries(crash)) for crash in planned_crashes(lab, wanted)]]
 
     @classmethod
     @override

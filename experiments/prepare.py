@@ -39,8 +39,6 @@ _BACKUP = "backup"
 """Folder of the backup in an instance's folder."""
 _REDO = "ib_logfile0"
 """File of a backup with the redo that was copied."""
-_SETTLED = 5.0
-"""Seconds for which the disk may stay busy at most."""
 _PATIENCE = 3600.0
 """Seconds that a backup, or its preparation, may take."""
 
@@ -212,18 +210,12 @@ class Prepare(StorageExperiment[Backup, Restore, Conditions, BackedUp, Restored]
 
     def _prepared(self, made: BackedUp, step: Restore, place: Place, at: StepContext[Restored]) -> float:
         """Prepare a copy of the backup on a storage, with a cold page cache; return the seconds."""
-        from redolab.machine import copies
-        from redolab.machine.page_cache import drop_page_cache
+        from redolab.crash.recovery.cold_copy import copied_cold, instance_folder
 
-        folder = place.folder / "instances" / f"{made.image.name}-{_BACKUP}"
-        log = at.run.log(f"{at.position + 1:03}-prepare")
-        with self.lab.journal.making(folder, f"the copy of the backup of {made.image.name}"):
+        name, log = made.image.name, at.run.log(f"{at.position + 1:03}-prepare")
+        with instance_folder(self.lab, place, f"{name}-{_BACKUP}", f"the copy of the backup of {name}") as folder:
             files.make_folder(folder)
-            with self.lab.progress.stage("copying the backup", "copy"):
-                copies.copy_folder(place.staged or made.backup, folder / _BACKUP)
-            drop_page_cache()
-            if place.device is not None:
-                place.device.wait_quiet(_SETTLED)
+            copied_cold(self.lab, place, "the backup", made.backup, folder / _BACKUP)
             with self.lab.progress.stage(f"preparing it on {place.name}", "recover"), place.limited():
                 return self._run(made.server, made.program, folder, log, ["--prepare", f"--use-memory={step.memory}"])
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from redolab.crash.bench.crash_experiment import CrashExperiment
-from redolab.crash.bench.crash_plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
+from redolab.crash.bench.crash_plan import PlannedCrash, PlannedRecovery
 from redolab.crash.bench.factors import (
     CrashFactors,
     check_log_sizes,
@@ -26,7 +26,7 @@ from redolab.report.contents import Report
 from redolab.report.numbers import number
 from redolab.report.table import Column, ReportTable
 from redolab.runs.factors import factor, keep_factor, on_or_off, several, whole_number
-from redolab.runs.plan import draw_in_blocks
+from redolab.runs.plan import Blocks
 from redolab.runs.store import Run
 from redolab.servers.catalogue import server_names
 from redolab.servers.dialects import Purpose
@@ -67,7 +67,6 @@ class Factors(CrashFactors):
     moment: Uniform = factor("Crash at moments drawn between two, after the load began.", Uniform.parse, "5m-35m")
     trx_commit: int = factor("innodb_flush_log_at_trx_commit.", whole_number(0, 2), "1")
     binary_log: bool = factor("Whether the binary log is on, with sync_binlog=1.", on_or_off, "on")
-    check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
     keep: bool = keep_factor("off")
 
     @override
@@ -87,12 +86,13 @@ class Production(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
     """Crashes at random times of a load, each recovered as production would."""
 
     question = "How long do recoveries take after crashes at random moments of a load under the settings of production?"
+    new_loads = True
 
     @classmethod
     @override
-    def draw(cls, factors: Factors, lab: Lab) -> CrashPlan:
-        """Draw loads one after the other, the crashes of each together; recover each image once where its load ran."""
-        from redolab.crash.bench.planning import crash_blocks, load_of, planned_crashes
+    def blocks(cls, factors: Factors, lab: Lab) -> Blocks[PlannedCrash, PlannedRecovery]:
+        """Return the crashes of each load, each recovered where its load ran."""
+        from redolab.crash.bench.planning import crash_blocks, planned_crashes
 
         pool = factors.pool or fill_pool(factors.tables(), max(factors.log_size))
         wanted = [
@@ -105,18 +105,8 @@ class Production(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
                 range(1, factors.crashes + 1),
             )
         ]
-        crashes = [
-            (crash, [PlannedRecovery(storage=crash.spec.storage, pool=pool)])
-            for crash in planned_crashes(lab, wanted, [pool])
-        ]
-        return draw_in_blocks(
-            crash_blocks(crashes),
-            repeat=1,
-            seed=factors.drawn_seed(),
-            conditions=CrashConditions(storages=factors.profiles(), new_crash=True, check_disks=factors.check_disks),
-            keep=factors.keep,
-            together=load_of,
-        )
+        crashes = planned_crashes(lab, wanted, [pool])
+        return crash_blocks([(crash, [PlannedRecovery(storage=crash.spec.storage, pool=pool)]) for crash in crashes])
 
     @classmethod
     @override

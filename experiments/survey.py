@@ -10,19 +10,19 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
 from redolab.crash.bench.crash_experiment import CrashExperiment
-from redolab.crash.bench.crash_plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
+from redolab.crash.bench.crash_plan import PlannedCrash, PlannedRecovery
 from redolab.crash.bench.factors import CrashFactors, check_log_sizes, crash_factor, storages_factor, workload_name
 from redolab.crash.records.kill_rule import HIGHEST_AGE, KillRule
 from redolab.report.contents import Report
-from redolab.runs.factors import factor, keep_factor, on_or_off, several, whole_number
-from redolab.runs.plan import draw_plan
+from redolab.runs.factors import factor, keep_factor, repeat_factor, several, whole_number
+from redolab.runs.plan import Blocks
 from redolab.runs.store import Run
 from redolab.servers.catalogue import server_names
 from redolab.servers.sizes import SMALLEST_DATASET, SMALLEST_POOL
@@ -70,9 +70,8 @@ class Factors(CrashFactors):
     )
     most_memory: int = factor("The largest buffer pool that is drawn.", parse_size, "16G")
     crash: str = crash_factor()
-    check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
     keep: bool = keep_factor("off")
-    repeat: int = factor("How often each recovery is measured.", whole_number(1, 100), "1")
+    repeat: int = repeat_factor("How often each recovery is measured.", "1")
 
     @override
     def check(self) -> None:
@@ -88,11 +87,10 @@ class Survey(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
 
     @classmethod
     @override
-    def draw(cls, factors: Factors, lab: Lab) -> CrashPlan:
-        """Draw the plan; with `KEEP=off` crashes of one dataset follow one another: all datasets take too much space."""
+    def blocks(cls, factors: Factors, lab: Lab) -> Blocks[PlannedCrash, PlannedRecovery]:
         from redolab.crash.bench.planning import planned_crashes
 
-        seed = factors.drawn_seed()
+        seed = factors.seed
         drawn = [
             (server, each, _wanted(factors, workload, size, each, number))
             for server, size, workload in itertools.product(factors.server, factors.log_size, factors.workload)
@@ -113,14 +111,13 @@ class Survey(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
             ]
             for of_crash in pools
         ]
-        return draw_plan(
-            [list(zip(crashes, recoveries, strict=True))],
-            repeat=factors.repeat,
-            seed=seed,
-            conditions=CrashConditions(storages=factors.profiles(), check_disks=factors.check_disks),
-            keep=factors.keep,
-            together=lambda crash: crash.spec.dataset,
-        )
+        return [list(zip(crashes, recoveries, strict=True))]
+
+    @classmethod
+    @override
+    def together(cls, crash: PlannedCrash) -> Hashable:
+        """Return the dataset of a crash: with `KEEP=off` all datasets at once would take too much space."""
+        return crash.spec.dataset
 
     @classmethod
     @override

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from redolab.crash.bench.crash_experiment import CrashExperiment
-from redolab.crash.bench.crash_plan import CrashConditions, PlannedCrash, PlannedRecovery
+from redolab.crash.bench.crash_plan import PlannedCrash, PlannedRecovery
 from redolab.crash.bench.factors import CrashFactors, crash_factor
 from redolab.crash.records.crash import KILL
 from redolab.crash.records.kill_rule import KillRule
@@ -18,8 +18,8 @@ from redolab.disks.catalogue import storage_name
 from redolab.errors import InvalidInput
 from redolab.results.anatomy import BASELINE
 from redolab.results.rows import recovery_rows
-from redolab.runs.factors import factor, one_of, several, whole_number
-from redolab.runs.plan import Plan, draw_plan
+from redolab.runs.factors import factor, one_of, repeat_factor, several, whole_number
+from redolab.runs.plan import Blocks
 from redolab.runs.schema import Rows
 from redolab.runs.store import Run
 from redolab.servers.catalogue import server_catalogue, server_names
@@ -157,6 +157,7 @@ class Factors(CrashFactors):
         whole_number(2, 100),
         "3",
     )
+    repeat: int = repeat_factor("How often each recovery is measured.", "3")
     crash: str = crash_factor()
 
     @override
@@ -192,17 +193,10 @@ class Anatomy(CrashExperiment[Factors, PlannedCrash, AnatomyRecovery]):
 
     @classmethod
     @override
-    def draw(cls, factors: Factors, lab: Lab) -> Plan[PlannedCrash, AnatomyRecovery, CrashConditions]:
-        from redolab.crash.bench.planning import crash_blocks, load_of
+    def blocks(cls, factors: Factors, lab: Lab) -> Blocks[PlannedCrash, AnatomyRecovery]:
+        from redolab.crash.bench.planning import crash_blocks
 
-        return draw_plan(
-            crash_blocks([each for name in factors.server for each in _crashes(name, factors, lab)]),
-            repeat=factors.repeat,
-            seed=factors.drawn_seed(),
-            conditions=CrashConditions(storages=factors.profiles()),
-            keep=factors.keep,
-            together=load_of,
-        )
+        return crash_blocks([each for name in factors.server for each in _crashes(name, factors, lab)])
 
     @classmethod
     @override

@@ -184,6 +184,7 @@ class Durability(Experiment[Recording, Batch, Conditions, "RecoveredStates", Dur
     brief = True
     trials_stand_alone = True
     in_given_order = True
+    repeat = None
 
     @classmethod
     @override

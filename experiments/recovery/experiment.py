@@ -7,24 +7,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
 from typing_extensions import override
 
 from redolab.crash.bench.crash_experiment import CrashExperiment
-from redolab.crash.bench.crash_plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
-from redolab.crash.bench.factors import CrashFactors, check_log_sizes, kind_of_crash, storages_factor, workload_name
+from redolab.crash.bench.crash_plan import CrashConditions, PlannedCrash, PlannedRecovery
+from redolab.crash.bench.factors import (
+    CrashFactors,
+    asked_size,
+    check_log_sizes,
+    kind_of_crash,
+    storages_factor,
+    workload_name,
+)
 from redolab.crash.records.kill_rule import KillRule, Uniform
 from redolab.errorlog.watch import STUCK_AFTER
 from redolab.errors import InvalidInput
 from redolab.runs.experiment import CheckCell
-from redolab.runs.factors import factor, factors_of, on_or_off, several, whole_number, words
-from redolab.runs.plan import draw_plan
+from redolab.runs.factors import factor, factors_of, on_or_off, repeat_factor, several, whole_number, words
+from redolab.runs.plan import Blocks
 from redolab.servers.catalogue import server_catalogue, server_names
 from redolab.servers.extra_settings import LOADS_POOL, NONE, asked_settings
 from redolab.servers.sizes import check_pool, default_dataset, default_pool
 from redolab.units import MIB, parse_duration, parse_size
 
 if TYPE_CHECKING:
-    from redolab.crash.records.crash import CrashSpec
+    from redolab.crash.records.crash import CrashImage, CrashSpec
     from redolab.lab import Lab
 
 _FOLLOWED = 60.0
@@ -104,6 +112,7 @@ class Factors(CrashFactors):
         Uniform.parse,
     )
     crashes: int = factor("Repeated crashes, each recovered as often.", whole_number(1, 100), "1")
+    repeat: int = repeat_factor("How often each recovery is measured.", "3")
     trx_commit: int = factor("innodb_flush_log_at_trx_commit.", whole_number(0, 2), "1")
     binary_log: bool = factor("Whether the binary log is on.", on_or_off, "off")
     sample_every: float = factor("Time between two samples of the counters, 0.1s to 60s.", parse_duration, "1s")
@@ -116,7 +125,6 @@ class Factors(CrashFactors):
     follow: bool = factor(
         "Look at each recovering server as 'redolab follow' does, and keep what it would have seen.", on_or_off, "off"
     )
-    check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
 
     @override
     def check(self) -> None:
@@ -199,34 +207,37 @@ class Recovery(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
 
     @classmethod
     @override
-    def draw(cls, factors: Factors, lab: Lab) -> CrashPlan:
-        from redolab.crash.bench.planning import crash_blocks, load_of
+    def blocks(cls, factors: Factors, lab: Lab) -> Blocks[PlannedCrash, PlannedRecovery]:
+        from redolab.crash.bench.planning import crash_blocks
 
         crashes = _crashes(factors, lab) if factors.image is None else _kept_crashes(factors.image, factors, lab)
-        conditions = CrashConditions(
-            storages=factors.profiles(),
+        return crash_blocks([(crash, _recoveries(factors, crash.spec)) for crash in crashes])
+
+    @classmethod
+    @override
+    def conditions_from(cls, factors: Factors, lab: Lab) -> CrashConditions:
+        workload = factors.workload if factors.image is None else _kept_image(factors.image, lab).spec.workload
+        return replace(
+            super().conditions_from(factors, lab),
             sample_every=factors.sample_every,
             new_crash=factors.new_crash,
-            check_disks=factors.check_disks,
             stuck_after=factors.stuck_after,
-            warm_for=factors.warm_for(crashes[0].spec.workload),
+            warm_for=factors.warm_for(workload),
             looked_at=factors.follow,
         )
-        return draw_plan(
-            crash_blocks([(crash, _recoveries(factors, crash.spec)) for crash in crashes]),
-            repeat=factors.repeat,
-            seed=factors.drawn_seed(),
-            conditions=conditions,
-            keep=factors.keep,
-            together=load_of,
-        )
+
+
+def _kept_image(name: str, lab: Lab) -> CrashImage:
+    from redolab.crash.image_store import ImageStore
+
+    return ImageStore(lab.home).get(name)
 
 
 def _kept_crashes(name: str, factors: Factors, lab: Lab) -> Sequence[PlannedCrash]:
     """Return a kept crash image for each server that is to recover it. Raises `LabError`."""
-    from redolab.crash.image_store import ImageStore, check_format
+    from redolab.crash.image_store import check_format
 
-    image = ImageStore(lab.home).get(name)
+    image = _kept_image(name, lab)
     servers = factors.server if "server" in factors.given else (image.spec.dataset.server,)
     for server in servers:
         check_format(image, server, server_catalogue().get(server).dialect())
@@ -242,9 +253,8 @@ def _crashes(factors: Factors, lab: Lab) -> Sequence[PlannedCrash]:
     wanted = [
         WantedCrash(
             log_size=log_size,
-            dataset=factors.dataset,
+            dataset=asked_size(factors.workload, factors.warehouses, factors.dataset),
             workload=factors.workload,
-            warehouses=factors.warehouses,
             threads=factors.connections or factors.threads,
             think_time=factors.think_time,
             pool_dump=any(factors.pool_dump),

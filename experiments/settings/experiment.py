@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from redolab.crash.bench.crash_experiment import CrashExperiment
-from redolab.crash.bench.crash_plan import CrashConditions, PlannedCrash, PlannedRecovery
+from redolab.crash.bench.crash_plan import PlannedCrash, PlannedRecovery
 from redolab.crash.bench.factors import CrashFactors, check_log_sizes, crash_factor, tables_size
 from redolab.crash.records.kill_rule import KillRule
 from redolab.disks.catalogue import storage_name
 from redolab.errors import InvalidInput
 from redolab.results.rows import load_rows
 from redolab.runs.experiment import Noun
-from redolab.runs.factors import factor, keep_factor, on_or_off, one_of, several, whole_number
-from redolab.runs.plan import Plan, draw_in_blocks
+from redolab.runs.factors import factor, keep_factor, one_of, repeat_factor, several, whole_number
+from redolab.runs.plan import Blocks
 from redolab.runs.schema import Rows
 from redolab.runs.store import Run
 from redolab.servers.catalogue import server_names
@@ -56,9 +56,8 @@ class Factors(CrashFactors):
     storm: int = factor("Clients that connect anew for each statement.", whole_number(_FEWEST_STORM, _MOST_STORM), "64")
     seconds: float = factor("How long each load lasts; its last two thirds are measured.", parse_duration, "60s")
     storage: str = factor("Storage profile to be under load and to recover on.", storage_name, "local")
-    repeat: int = factor("Blocks: in each, every level once, and the baselines.", whole_number(1, 100), "3")
+    repeat: int = repeat_factor("Blocks: in each, every level once, and the baselines.", "3")
     crash: str = crash_factor()
-    check_disks: bool = factor("Have fio look at the storage before, once.", on_or_off, "on")
     keep: bool = keep_factor("off")
 
     @override
@@ -124,11 +123,12 @@ class Settings(CrashExperiment[Factors, PlannedChange, PlannedRecovery]):
 
     question = "Which settings matter here, each changed alone?"
     group_noun = Noun("load", "loads")
+    new_loads = True
 
     @classmethod
     @override
-    def draw(cls, factors: Factors, lab: Lab) -> Plan[PlannedChange, PlannedRecovery, CrashConditions]:
-        """Draw a block for each repeat, with every level of every server once, and the baselines."""
+    def blocks(cls, factors: Factors, lab: Lab) -> Blocks[PlannedChange, PlannedRecovery]:
+        """Return a block for each repeat, with every level of every server once, and the baselines."""
         from redolab.crash.bench.checks import check_memory
         from redolab.workloads.catalogue import workload_catalogue
 
@@ -147,8 +147,7 @@ class Settings(CrashExperiment[Factors, PlannedChange, PlannedRecovery]):
             raise InvalidInput("no setting is left to be changed", "; ".join(reasons))
         for workload in {group.spec.workload for block in blocks for group, _ in block}:
             workload_catalogue().get(workload).require(lab)
-        conditions = CrashConditions(storages=factors.profiles(), new_crash=True, check_disks=factors.check_disks)
-        return draw_in_blocks(blocks, repeat=1, seed=factors.drawn_seed(), conditions=conditions, keep=factors.keep)
+        return blocks
 
     @classmethod
     @override

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import structs
 from typing_extensions import override
 
 from redolab.crash.bench.crash_experiment import CrashExperiment
-from redolab.crash.bench.crash_plan import CrashConditions, CrashPlan, PlannedCrash, PlannedRecovery
+from redolab.crash.bench.crash_plan import CrashConditions, PlannedCrash, PlannedRecovery
 from redolab.crash.bench.factors import (
     CrashFactors,
     check_log_sizes,
@@ -23,8 +24,8 @@ from redolab.crash.records.kill_rule import KillRule, SteadyRule
 from redolab.errors import InvalidInput
 from redolab.results.rows import load_rows
 from redolab.runs.experiment import Noun
-from redolab.runs.factors import factor, keep_factor, on_or_off, several, whole_number, words
-from redolab.runs.plan import draw_in_blocks
+from redolab.runs.factors import factor, keep_factor, on_or_off, repeat_factor, several, whole_number, words
+from redolab.runs.plan import Blocks
 from redolab.runs.schema import Rows
 from redolab.runs.store import Run
 from redolab.servers.catalogue import server_names
@@ -87,9 +88,8 @@ class Factors(CrashFactors):
     )
     trx_commit: int = factor("innodb_flush_log_at_trx_commit.", whole_number(0, 2), "1")
     binary_log: bool = factor("Whether the binary log is on.", on_or_off, "off")
-    repeat: int = factor("How often each configuration is put under load, and crashed.", whole_number(1, 100), "1")
+    repeat: int = repeat_factor("How often each configuration is put under load, and crashed.", "1")
     crash: str = crash_factor()
-    check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
     keep: bool = keep_factor("off")
 
     @override
@@ -133,11 +133,12 @@ class Throughput(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
 
     question = "What throughput does a larger redo log gain, and what does it cost in recovery?"
     group_noun = Noun("load", "loads")
+    new_loads = True
 
     @classmethod
     @override
-    def draw(cls, factors: Factors, lab: Lab) -> CrashPlan:
-        """Draw a block for each repeat, with every load of every server; the first has each log filled up, too.
+    def blocks(cls, factors: Factors, lab: Lab) -> Blocks[PlannedCrash, PlannedRecovery]:
+        """Return a block for each repeat, with every load of every server; the first has each log filled up, too.
 
         A drift of the host then affects all log sizes alike. All configurations share tables, pool and clients.
         """
@@ -150,10 +151,12 @@ class Throughput(CrashExperiment[Factors, PlannedCrash, PlannedRecovery]):
             wanted = [(server, replace(crash, number=number)) for server in factors.server for crash, _ in crashes]
             recoveries = [steps for _, steps in crashes] * len(factors.server)
             blocks.append(list(zip(planned_crashes(lab, wanted), recoveries, strict=True)))
-        conditions = CrashConditions(
-            storages=factors.profiles(), new_crash=True, check_disks=factors.check_disks, warm_for=factors.warmup
-        )
-        return draw_in_blocks(blocks, repeat=1, seed=factors.drawn_seed(), conditions=conditions, keep=factors.keep)
+        return blocks
+
+    @classmethod
+    @override
+    def conditions_from(cls, factors: Factors, lab: Lab) -> CrashConditions:
+        return structs.replace(super().conditions_from(factors, lab), warm_for=factors.warmup)
 
     @classmethod
     @override

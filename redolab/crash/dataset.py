@@ -1,4 +1,4 @@
-"""Datasets: loaded, cleanly shut-down data directories, kept and reused."""
+"""Loading of datasets, and copies of them on which servers start."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from pymysql.connections import Connection
 
 from redolab.clock import now
-from redolab.crash.dataset_store import DATASET_MARK, Dataset, find_dataset
+from redolab.crash.dataset_store import DATASET_MARK, Dataset, dataset_folder, find_dataset
 from redolab.crash.records.dataset import OPEN_TRANSACTION_TABLE, DatasetSpec
 from redolab.errors import FindingsMade, WorkloadFailed
 from redolab.lab import Lab
@@ -39,7 +39,7 @@ def make_dataset(lab: Lab, server: InstalledServer, workload: Workload, spec: Da
     if there := find_dataset(lab.home, spec):
         lab.progress.note(f"dataset {spec.key}: {format_size(there.size)}, made earlier")
         return there
-    folder = lab.home / "datasets" / spec.key
+    folder = dataset_folder(lab.home, spec.key)
     making = folder.with_name(f"{spec.key}.partial")
     title = f"loading {format_size(spec.size)} into {spec.server}"
     with (

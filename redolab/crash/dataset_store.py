@@ -1,4 +1,4 @@
-"""Datasets: loaded, cleanly shut-down data directories, kept and reused."""
+"""Store of datasets: loaded, cleanly shut-down data directories, kept and reused."""
 
 from __future__ import annotations
 
@@ -27,9 +27,14 @@ class Dataset:
     """Bytes on disk."""
 
 
+def dataset_folder(storage: Path, name: str) -> Path:
+    """Return the folder of the dataset of that name, which is its key."""
+    return storage / _DATASETS / name
+
+
 def find_dataset(storage: Path, spec: DatasetSpec) -> Dataset | None:
     """Return the dataset if it is complete."""
-    folder = storage / _DATASETS / spec.key
+    folder = dataset_folder(storage, spec.key)
     if not (folder / DATASET_MARK).exists():
         return None
     return Dataset(spec, folder, files.folder_size(folder))
@@ -39,7 +44,7 @@ def datasets(storage: Path) -> list[Dataset]:
     """Return all datasets that this version of the lab can read, by name."""
     found = []
     for name in dataset_names(storage):
-        folder = storage / _DATASETS / name
+        folder = dataset_folder(storage, name)
         with suppress(msgspec.MsgspecError, OSError):
             spec = msgspec.json.decode((folder / DATASET_MARK).read_bytes(), type=DatasetSpec)
             found.append(Dataset(spec, folder, files.folder_size(folder)))
@@ -48,9 +53,11 @@ def datasets(storage: Path) -> list[Dataset]:
 
 def dataset_names(storage: Path) -> list[str]:
     """Return the names of all datasets, also of those made by another version of the lab."""
-    return [name for name in files.names(storage / _DATASETS) if (storage / _DATASETS / name / DATASET_MARK).exists()]
+    return [
+        name for name in files.names(storage / _DATASETS) if (dataset_folder(storage, name) / DATASET_MARK).exists()
+    ]
 
 
 def remove_dataset(storage: Path, name: str, journal: Journal) -> None:
     """Remove the dataset of that name; if the removal is interrupted, the next command finishes it."""
-    journal.remove(storage / _DATASETS / name, DATASET_MARK, f"the dataset {name} half removed")
+    journal.remove(dataset_folder(storage, name), DATASET_MARK, f"the dataset {name} half removed")

@@ -39,8 +39,6 @@ class WantedCrash:
     dataset: int | None = None
     """Size of the dataset; None: as large as fits the log."""
     workload: str = "bulk-update"
-    warehouses: int | None = None
-    """Warehouses of TPC-C, in place of the dataset's size."""
     threads: int = 8
     think_time: bool = False
     pool_dump: bool = False
@@ -76,8 +74,6 @@ class WantedCrash:
     def dataset_size(self, log_size: int) -> int:
         """Return the bytes of the tables with a redo log of `log_size` bytes."""
         per_warehouse = workload_catalogue().get(self.workload).bytes_per_warehouse
-        if self.warehouses is not None and per_warehouse is not None:
-            return self.warehouses * per_warehouse
         # Less than a warehouse cannot be had.
         return max(self.dataset or default_dataset(log_size), per_warehouse or 0)
 

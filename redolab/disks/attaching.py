@@ -140,6 +140,8 @@ class Storages(AbstractContextManager["Storages"]):
         """
         profile = self._profiles.get(name)
         if isinstance(profile, ModelledDisk):
+            # Before the contents take room beside fio's files.
+            self._overhead()
             return self._modelled(self._staged(contents), name, profile, profile.cache if to_be_cut else None)
         if to_be_cut:
             program = built_disk_model(self._lab)
@@ -170,16 +172,6 @@ class Storages(AbstractContextManager["Storages"]):
             else:
                 mounted_at = stack.enter_context(disk.natively())
                 yield Place(name=name, folder=mounted_at, device=BlockDevice.under(mounted_at))
-
-    def prepare(self, name: str, contents: Contents | None) -> None:
-        """Make the slow preparations for `attached`, once for each contents; without contents, only the common part.
-
-        Raises `LabError`.
-        """
-        if isinstance(self._profiles[name], ModelledDisk):
-            self._overhead()
-            if contents is not None:
-                self._staged(contents)
 
     def overhead_from(self, checks: Iterable[DiskCheck]) -> None:
         """Take over the disk model's own latency from earlier checks."""

@@ -109,8 +109,8 @@ class Experiment(Declaration, Bench[G, S, C, M, T]):
     options, the plan, rows, table and plot derive from them. A subclass must write `group` and `measure`.
     """
 
-    repeat: ClassVar[str] = "3"
-    """Number of times each configuration is measured, unless REPEAT sets it."""
+    repeat: ClassVar[str | None] = "3"
+    """Number of times each configuration is measured, unless REPEAT sets it; None: once, and REPEAT is no factor."""
     repeats_groups: ClassVar[bool] = False
     """True if each repeat is a block with every group once; otherwise a group's steps are repeated in it."""
     in_given_order: ClassVar[bool] = False
@@ -168,8 +168,8 @@ class Experiment(Declaration, Bench[G, S, C, M, T]):
         if cls.repeats_groups:
             blocks = [groups] * factors.repeat
             return draw_in_blocks(blocks, repeat=1, seed=seed, conditions=conditions, keep=False)
-        keep = getattr(factors, "keep", False)
-        return draw_plan([groups], repeat=factors.repeat, seed=seed, conditions=conditions, keep=keep)
+        repeat, keep = getattr(factors, "repeat", 1), getattr(factors, "keep", False)
+        return draw_plan([groups], repeat=repeat, seed=seed, conditions=conditions, keep=keep)
 
     @classmethod
     @override

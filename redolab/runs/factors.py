@@ -105,7 +105,6 @@ def words(value: object) -> str:
 class CommonFactors:
     """Factors of every experiment; a derived class adds its own as fields."""
 
-    repeat: int = factor("How often each cell is measured.", whole_number(1, 1000), "3")
     seed: int | None = factor("Of the random order (default: drawn, and kept).", whole_number(0, _SEEDS - 1))
     plan: bool = factor("Only show what would be done: cells, disk space, time.", on_or_off, "off", switch=True)
     resume: str | None = factor(
@@ -142,6 +141,11 @@ def keep_factor(default: str = "on") -> Any:
     return factor(
         "Keep datasets and crash images for later runs; off: one image at a time, in blocks.", on_or_off, default
     )
+
+
+def repeat_factor(about: str, default: str) -> Any:
+    """Declare the factor of experiments that measure the same more than once."""
+    return factor(about, whole_number(1, 1000), default)
 
 
 def factors_of(factors: type[CommonFactors]) -> list[Factor]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -16,6 +16,8 @@ from redolab.runs.options import options_of
 G = TypeVar("G", bound="PlannedGroup")
 S = TypeVar("S", bound="PlannedStep")
 C = TypeVar("C")
+Blocks: TypeAlias = Sequence[Sequence[tuple[G, Sequence[S]]]]
+"""Blocks of groups, each group with its steps."""
 
 
 class _Described(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,7 +118,7 @@ def plan_type(group: Any, step: Any, conditions: Any) -> Any:
 
 
 def draw_plan(
-    blocks: Sequence[Sequence[tuple[G, Sequence[S]]]],
+    blocks: Blocks[G, S],
     *,
     repeat: int,
     seed: int,
@@ -144,7 +146,7 @@ def draw_plan(
 
 
 def draw_in_blocks(
-    blocks: Sequence[Sequence[tuple[G, Sequence[S]]]],
+    blocks: Blocks[G, S],
     *,
     repeat: int,
     seed: int,
@@ -155,7 +157,7 @@ def draw_in_blocks(
     """Draw for each block the order of its groups, and the order of each group's steps, `repeat` times each.
 
     A block has every configuration once: its groups are compared with each other, close together in time. Groups of one
-    block for which `together` returns the same key follow one another.
+    block for which `together` returns the same key follow one another; a group with the key None may come anywhere.
     """
     draw = random.Random(seed)
     every = [group for block in blocks for group in block]
@@ -163,7 +165,7 @@ def draw_in_blocks(
     steps: list[Planned[S]] = []
     for number in range(1, len(blocks) + 1):
         of_block = [position for position, block in enumerate(numbers) if block == number]
-        keys = {position: position if together is None else together(every[position][0]) for position in of_block}
+        keys = {position: None if together is None else together(every[position][0]) for position in of_block}
         for group in _drawn(keys, draw):
             of_group = _repeated(group, every[group][1], repeat)
             steps += draw.sample(of_group, len(of_group))
@@ -191,9 +193,13 @@ def plan_as_given(groups: Sequence[tuple[G, Sequence[S]]], *, seed: int, conditi
 
 
 def _drawn(keys: Mapping[int, Hashable], draw: random.Random) -> list[int]:
-    """Return groups, given with their keys, in a drawn order; groups with one key follow one another."""
-    of_keys = list(by_key(keys, keys.get).values())
-    return [group for of_key in draw.sample(of_keys, len(of_keys)) for group in draw.sample(of_key, len(of_key))]
+    """Return groups, given with their keys, in a drawn order; groups with one key, unless None, follow one another."""
+
+    def stretch(group: int) -> Hashable:
+        return group if keys[group] is None else (keys[group],)
+
+    stretches = list(by_key(keys, stretch).values())
+    return [group for each in draw.sample(stretches, len(stretches)) for group in draw.sample(each, len(each))]
 
 
 def _repeated(group: int, steps: Sequence[S], repeat: int) -> list[Planned[S]]:

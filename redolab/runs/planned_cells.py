@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from redolab.errors import InvalidInput
-from redolab.runs.factors import CommonFactors, factor, keep_factor, on_or_off, one_of, several, whole_number
+from redolab.runs.factors import CommonFactors, factor, keep_factor, on_or_off, one_of, repeat_factor, several
 from redolab.runs.options import Option, options_of
 
 if TYPE_CHECKING:
@@ -63,8 +63,11 @@ def one_at_a_time(values: Mapping[str, Sequence[V]]) -> list[dict[str, V]]:
 
 
 @cache
-def factors_from(name: str, types: tuple[type, type, type], repeat: str, *, keeps: bool) -> type[CommonFactors]:
-    """Return the class of the factors that the fields of group, step and conditions declare."""
+def factors_from(name: str, types: tuple[type, type, type], repeat: str | None, *, keeps: bool) -> type[CommonFactors]:
+    """Return the class of the factors that the fields of group, step and conditions declare.
+
+    `repeat`: the default of REPEAT; None: it is no factor. `keeps`: KEEP is one.
+    """
     group, step, conditions = types
     fields = [
         *_fields(group, single=False),
@@ -81,8 +84,8 @@ def factors_from(name: str, types: tuple[type, type, type], repeat: str, *, keep
     ]
     if keeps:
         declared.append(("keep", bool, keep_factor()))
-    about = "How often each configuration is measured."
-    declared.append(("repeat", int, factor(about, whole_number(1, 1000), repeat)))
+    if repeat is not None:
+        declared.append(("repeat", int, repeat_factor("How often each configuration is measured.", repeat)))
     return dataclasses.make_dataclass(f"{name}Factors", declared, bases=(CommonFactors,), frozen=True, kw_only=True)
 
 

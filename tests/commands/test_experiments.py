@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from redolab.errors import InvalidInput
 from redolab.project import PROJECT
 from redolab.runs.loading import load_experiment
 from redolab.runs.session import MAKE_VARIABLES, given_to_make
@@ -45,6 +46,14 @@ def test_variables_of_make_are_factors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MAKE_VARIABLES, r"LOGSIZE=8G SERVER=a,b KILLAT=75\%")
     given = given_to_make(load_experiment("recovery").factors_type)
     assert given == {"log_size": "8G", "server": "a,b", "kill_at": "75%"}
+
+
+@pytest.mark.parametrize("name", ["durability", "production"])
+def test_an_experiment_that_repeats_nothing_refuses_the_variable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(MAKE_VARIABLES, "REPEAT=2")
+    with pytest.raises(InvalidInput) as refused:
+        given_to_make(load_experiment(name).factors_type)
+    assert refused.value.problem.startswith("REPEAT=")
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,16 @@ def test_crashes_of_one_load_follow_one_another() -> None:
     assert set(plan.blocks) == {1}
 
 
+def test_equal_crashes_that_share_no_load_need_not_follow_one_another() -> None:
+    crashes = [(PlannedCrash(server=name, spec=image().spec), STEPS[:1]) for name in "aabcd"]
+    assert load_of(crashes[0][0]) is None
+    plans = [
+        draw_in_blocks([crashes], repeat=1, seed=seed, conditions=CONDITIONS, together=load_of) for seed in range(20)
+    ]
+    apart = ["aa" not in "".join(plan.groups[group].server for group in groups_in_order(plan)) for plan in plans]
+    assert any(apart)
+
+
 def in_blocks(seed: int = 7, *, keep: bool = True) -> CrashPlan:
     """Three blocks of the same four crashes."""
     blocks = [

@@ -116,8 +116,6 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
         workload.require(self.lab)
         groups = [each for each in self._loads.together_with(group) if each == group or not self._was_made(each, run)]
         try:
-            if crash.spec.storage != HOME:
-                self._storages.prepare(crash.spec.storage, None)
             load = CrashLoad(
                 server=server,
                 workload=workload,
@@ -217,7 +215,6 @@ class CrashBench(Bench[PlannedCrash, PlannedRecovery, CrashConditions, str, Reco
         )
         if task.warm_for:
             workload_catalogue().get(image.spec.workload).require(self.lab)
-        self._storages.prepare(step.storage, contents)
         with self._storages.attached(step.storage, contents) as attached:
             recover(self.lab, task, self._images, attached, recorder(self.lab.progress, at, log))
 

@@ -13,7 +13,7 @@ from redolab.crash.crash import CrashLoad, WantedState, crash_images
 from redolab.crash.image_store import ImageStore
 from redolab.crash.records.crash import CrashImage
 from redolab.crash.recovery.cold_copy import cold_copy
-from redolab.crash.recovery.task import RecoveryTask
+from redolab.crash.recovery.task import recovery_request
 from redolab.crash.wanted import WantedCrash, crash_spec
 from redolab.disks.place import Place, own_place
 from redolab.errorlog import Event
@@ -101,19 +101,13 @@ def recovered(
     storage for the copy; None: the lab's own. Raises `LabError`.
     """
     place = place or own_place(lab.home)
-    task = RecoveryTask(
-        image=image,
-        server=server,
-        pool=pool or image.spec.instance.buffer_pool,
-        repeat=at.repeat,
-        settings=settings,
-    )
+    request = recovery_request(image, pool or image.spec.instance.buffer_pool, settings)
     log = at.run.log(f"{at.position + 1:03}-{server.name}")
     with (
         cold_copy(lab, server, image, ImageStore(lab.home), place) as cold,
         lab.progress.stage(f"recovery of {image.name} on {place.name}", "recover"),
         place.limited(),
-        Instance.start(server, cold.folder, task.request, log) as instance,
+        Instance.start(server, cold.folder, request, log) as instance,
     ):
         # Before it is ready: nothing of the lab's may come between that and the experiment's first statement.
         requested = instance.requested()

@@ -11,7 +11,7 @@ from redolab.disks.catalogue import storage_name, storage_profile
 from redolab.disks.file_systems import AS_IS, MADE_BY
 from redolab.disks.profiles import FolderStorage, StorageProfile, TmpfsStorage
 from redolab.errors import InvalidInput
-from redolab.runs.factors import CommonFactors, factor, keep_factor, one_of, several
+from redolab.runs.factors import CommonFactors, factor, keep_factor, on_or_off, one_of, several
 from redolab.runs.options import Option
 from redolab.servers.catalogue import server_catalogue, server_names
 from redolab.servers.sizes import check_log_size
@@ -72,14 +72,19 @@ def workload_name(text: str) -> str:
     return one_of("workload", workload_catalogue().names)(text)
 
 
-def tables_size(workload: str, warehouses: int | None, dataset: int | None = None, log_size: int = 0) -> int:
-    """Return the bytes of a load's tables: the size that was asked for, or a tenth more than the log, which can then fill."""
+def asked_size(workload: str, warehouses: int | None, dataset: int | None) -> int | None:
+    """Return the bytes of a load's tables that were asked for, in warehouses or as a size; None if neither was."""
     from redolab.workloads.catalogue import workload_catalogue
 
     per_warehouse = workload_catalogue().get(workload).bytes_per_warehouse
     if warehouses is not None and per_warehouse is not None:
         return warehouses * per_warehouse
-    return dataset or log_size * 11 // 10
+    return dataset
+
+
+def tables_size(workload: str, warehouses: int | None, dataset: int | None = None, log_size: int = 0) -> int:
+    """Return the bytes of a load's tables: the size that was asked for, or a tenth more than the log, which can then fill."""
+    return asked_size(workload, warehouses, dataset) or log_size * 11 // 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +93,7 @@ class CrashFactors(CommonFactors):
 
     storage: str | tuple[str, ...]
     server: tuple[str, ...]
+    check_disks: bool = factor("Have fio look at every storage before, once.", on_or_off, "on")
     keep: bool = keep_factor()
 
     def check(self) -> None:

@@ -11,6 +11,7 @@ from redolab.crash.kinds import KINDS
 from redolab.crash.records.crash import CrashSpec
 from redolab.crash.wanted import WantedCrash, crash_spec
 from redolab.lab import Lab
+from redolab.runs.plan import Blocks
 from redolab.servers.sizes import SMALLEST_POOL, default_pool
 from redolab.workloads.catalogue import workload_catalogue
 
@@ -33,7 +34,7 @@ def planned_crashes(
     return [PlannedCrash(server=server, spec=crash_spec(lab.server(server), each)) for server, each in every]
 
 
-def crash_blocks(crashes: Sequence[tuple[PlannedCrash, Sequence[R]]]) -> list[list[tuple[PlannedCrash, Sequence[R]]]]:
+def crash_blocks(crashes: Sequence[tuple[PlannedCrash, Sequence[R]]]) -> Blocks[PlannedCrash, R]:
     """Return a block for each crash number, with one crash of every configuration; a load's crashes share a block."""
     blocks: dict[int, list[tuple[PlannedCrash, Sequence[R]]]] = {}
     for crash, steps in crashes:
@@ -43,8 +44,8 @@ def crash_blocks(crashes: Sequence[tuple[PlannedCrash, Sequence[R]]]) -> list[li
 
 
 def load_of(crash: PlannedCrash) -> Hashable:
-    """Return the key of a crash's load: crashes with the same key follow one another in a plan."""
-    return crash.spec.comparable() if shares_load(crash.spec) else crash
+    """Return the key of the load that makes a crash and others, which follow one another; None if it makes this one alone."""
+    return crash.spec.comparable() if shares_load(crash.spec) else None
 
 
 def shares_load(spec: CrashSpec) -> bool:

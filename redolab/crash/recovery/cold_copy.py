@@ -39,19 +39,39 @@ def cold_copy(
     Raises `InvalidInput` if this server cannot read the image, `LabError` where the lab or the storage fails.
     """
     check_format(image, server.name, server.dialect)
-    folder = place.folder / "instances" / f"{image.name}-recovery"
+    what = f"the copy of {image.name} that was being recovered"
+    with instance_folder(lab, place, f"{image.name}-recovery", what) as folder:
+        prepare_folder(server, folder)
+        files.remove(folder / DATA)
+        copy, cache_dropped = copied_cold(lab, place, image.name, images.data(image), folder / DATA)
+        yield ColdCopy(folder, copy, cache_dropped)
+
+
+@contextmanager
+def instance_folder(lab: Lab, place: Place, name: str, what: str) -> Iterator[Path]:
+    """Provide the path of an instance's folder on an attached storage, and remove the folder after the block.
+
+    `what`: the folder in words. Blame the storage for a `LabError` within the block if it is at fault.
+    """
+    folder = place.folder / "instances" / name
     with (
-        # Without: the copy cannot be taken away either when its disk is gone.
+        # Outside: a folder on a lost disk cannot be removed either.
         place.blamed(),
-        lab.journal.making(folder, f"the copy of {image.name} that was being recovered"),
-        # And within: once the copy is gone, a disk that was full is no longer.
+        lab.journal.making(folder, what),
+        # Inside: once the folder is removed, a full disk is full no longer.
         place.blamed(),
     ):
-        prepare_folder(server, folder)
-        with lab.progress.stage(f"copying {image.name}", "copy"):
-            files.remove(folder / DATA)
-            copy = copies.copy_folder(place.staged or images.data(image), folder / DATA)
-        cache_dropped = drop_page_cache()
-        if place.device is not None:
-            place.device.wait_quiet(_SETTLED)
-        yield ColdCopy(folder, copy, cache_dropped)
+        yield folder
+
+
+def copied_cold(lab: Lab, place: Place, what: str, source: Path, to: Path) -> tuple[Copy, bool]:
+    """Copy a folder to an attached storage, drop the page cache, and wait until the disk is quiet.
+
+    `source` is copied unless the storage has its contents staged. Return the copy, and True if the cache was dropped.
+    """
+    with lab.progress.stage(f"copying {what}", "copy"):
+        copy = copies.copy_folder(place.staged or source, to)
+    cache_dropped = drop_page_cache()
+    if place.device is not None:
+        place.device.wait_quiet(_SETTLED)
+    return copy, cache_dropped
