@@ -100,7 +100,7 @@ def check_output(path: Path) -> None:
 def read_fleet(path: Path) -> dict[str, FleetRow]:
     """Return the rows of an earlier run by server, from its CSV or Parquet. Raise `InvalidInput` if it is neither."""
     try:
-        frame = polars.read_parquet(path) if path.suffix == ".parquet" else polars.read_csv(path)
+        frame = polars.read_parquet(path) if path.suffix == ".parquet" else polars.read_csv(path, infer_schema=False)
         filled = [
             {name: value for name, value in row.items() if value is not None} for row in frame.iter_rows(named=True)
         ]
