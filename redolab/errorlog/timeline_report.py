@@ -48,7 +48,7 @@ def report_timelines(files: Sequence[Path], as_json: bool) -> int:
                 for paragraph in _paragraphs(log):
                     sys.stdout.write(f"{log.path}: {paragraph}\n")
             ends_badly = ends_badly or bool(log.summary.bad)
-            if log.content is not None and log.content.is_damaged:
+            if log.content is not None and log.content.damage is not None:
                 sys.stderr.write(f"redolab: {path} is damaged, and was read up to there: give it whole, or unpacked\n")
                 all_read = False
         except _Unreadable as problem:
