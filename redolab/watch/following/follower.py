@@ -142,7 +142,7 @@ class Follower:
         if self._log.began not in (None, began):
             # Lines of another start say nothing about this one.
             self._watch = Watch(logged.at)
-        self._watch.hear(logged.at, (logged.record.text,))
+        self._watch.hear(logged.at, logged.record)
 
     def hear_unfinished(self, text: str) -> None:
         """Take in the beginning of a line whose end has not come yet."""
