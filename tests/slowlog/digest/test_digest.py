@@ -9,6 +9,7 @@ import lzma
 import math
 import os
 import random
+import signal
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -21,7 +22,7 @@ import polars as pl
 import pytest
 import zstandard
 
-from redolab.errors import LabError
+from redolab.errors import Interrupted, LabError
 from redolab.slowlog.digest.classes import Digest, Distribution
 from redolab.slowlog.digest.digesting import digest
 from redolab.slowlog.digest.fingerprints import fingerprint
@@ -151,6 +152,22 @@ def test_a_compressed_log_is_read_as_far_as_it_can_be_unpacked(packing: str, end
     found = digest([tmp_path / "a.log"])
     assert 0 < found.count < digest([tmp_path / "whole.log"]).count
     assert found.files[0].broken
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_temporary_files(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        assert list(tmp_path.iterdir())
+        os.kill(os.getpid(), number)
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("redolab.slowlog.digest.digesting.Spill", partial(Spill, 1))
+    monkeypatch.setattr(Spill, "figures", interrupted)
+    with pytest.raises(Interrupted):
+        digest([_LOG])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_rotated_set_is_read_from_the_oldest_on() -> None:
