@@ -19,6 +19,7 @@ from redolab.errorlog.picture import counted, picture
 from redolab.errorlog.reader import BACKUP_END_LOST
 from redolab.errorlog.summary import BadStarts, StartSummary
 from redolab.errors import FindingsMade, LabError
+from redolab.file_names import as_unicode
 from redolab.units import format_duration
 
 _STANDARD_INPUT = "-"
@@ -46,7 +47,7 @@ def report_timelines(files: Sequence[Path], as_json: bool) -> int:
                 _write_json(log)
             else:
                 for paragraph in _paragraphs(log):
-                    sys.stdout.write(f"{log.path}: {paragraph}\n")
+                    sys.stdout.write(f"{log.name}: {paragraph}\n")
             ends_badly = ends_badly or bool(log.summary.bad)
             if log.content is not None and log.content.damage is not None:
                 sys.stderr.write(f"redolab: {path} is damaged, and was read up to there: give it whole, or unpacked\n")
@@ -67,6 +68,11 @@ class _Log:
     summary: StartSummary = field(default_factory=StartSummary)
     content: Unpacked | None = None
 
+    @property
+    def name(self) -> str:
+        """The path as given, for output."""
+        return as_unicode(self.path)
+
     def recoveries(self) -> Iterator[tuple[FoundStart, Timeline, BadStarts | None]]:
         """Yield the starts that recovered, each with its recovery, and the bad starts around it if it ended badly."""
         try:
@@ -84,7 +90,7 @@ class _Log:
 
 def _write_json(log: _Log) -> None:
     """Write one line as the recoveries are found: a log can hold more of them than memory."""
-    begin = f'{{"file":{msgspec.json.encode(str(log.path)).decode()},"recoveries":['
+    begin = f'{{"file":{msgspec.json.encode(log.name).decode()},"recoveries":['
     before = begin
     try:
         for _, timeline, _ in log.recoveries():
@@ -198,7 +204,7 @@ def _why_none(log: _Log) -> str:
     if not beginning:
         return ": it is empty"
     if beginning.startswith(_ZSTD):
-        return f": it is compressed, try zstdcat {log.path} | redolab timeline -"
+        return f": it is compressed, try zstdcat {log.name} | redolab timeline -"
     if b"\0" in beginning:
         return ": it is no text"
     return "" if b"MariaDB" in beginning or b"[Note]" in beginning else _HIDDEN

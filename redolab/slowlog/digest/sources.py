@@ -18,6 +18,7 @@ import zstandard
 
 from redolab.errorlog.compressed import OPENERS, Unpacked
 from redolab.errors import LabError
+from redolab.file_names import as_unicode
 from redolab.slowlog.digest.chunks import BREAK, RECORD, TIME, is_beginning
 from redolab.slowlog.digest.classes import ReadFile
 
@@ -113,7 +114,7 @@ class Stream:
                     last = (last + block)[-_LAST:]
                     yield block
             broken = "" if content.damage is None else f"compressed, and cut off or damaged ({content.damage})"
-            self.files.append(ReadFile(path=str(path), bytes=size, broken=broken))
+            self.files.append(ReadFile(path=as_unicode(path), bytes=size, broken=broken))
 
 
 def in_order(paths: Sequence[Path]) -> list[Path]:

@@ -170,6 +170,12 @@ def test_a_signal_leaves_no_temporary_files(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_name_that_is_not_utf_8_is_in_the_digest(tmp_path: Path) -> None:
+    log = tmp_path / os.fsdecode(b"caf\xe9.log")
+    log.write_bytes(_LOG.read_bytes())
+    assert b"caf\xef\xbf\xbd.log" in msgspec.json.encode(digest([log]))
+
+
 def test_a_rotated_set_is_read_from_the_oldest_on() -> None:
     names = ["slow.log", "slow.log.1", "slow.log.10.gz", "slow.log.2.gz", "other.log", "p.000", "p.001"]
     assert [path.name for path in in_order([Path(name) for name in names])] == [
