@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redolab.errors import InvalidInput
-from redolab.units import GIB, MIB, format_duration, format_size, parse_duration, parse_percent, parse_size
+from redolab.units import GIB, MIB, format_duration, format_size, noun, parse_duration, parse_percent, parse_size
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,7 @@ def test_nonsense_percentages_are_refused(text: str) -> None:
 
 def test_percentages() -> None:
     assert parse_percent("75%") == 0.75
+
+
+def test_one_is_singular() -> None:
+    assert (noun(1, "client"), noun(4, "client"), noun(2, "die", "dice")) == ("1 client", "4 clients", "2 dice")

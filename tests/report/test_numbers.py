@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from redolab.report.numbers import median_with_interval, median_with_range, noun, number, percent, signed, span
+from redolab.report.numbers import median_with_interval, median_with_range, number, percent, signed, span
 
 
 def test_a_number_has_its_places_and_no_negative_zero() -> None:
@@ -25,7 +25,3 @@ def test_six_values_have_an_interval_and_five_a_range() -> None:
     assert median_with_interval(values, 1) == "3.5 (1.0–60.0)"
     assert median_with_interval([*values, 7.0, 8.0, 9.0, 10.0], 1) == "6.0 (2.0–10.0)"
     assert median_with_interval(values[:5], 1) == "3.0 (1.0–5.0)"
-
-
-def test_one_is_singular() -> None:
-    assert (noun(1, "client"), noun(4, "client"), noun(2, "die", "dice")) == ("1 client", "4 clients", "2 dice")
