@@ -133,7 +133,7 @@ def _cells(row: FleetRow) -> Mapping[str, tuple[str, float | str]]:
     """Return, for each heading, the text of the cell and its sort key."""
 
     def number(value: float | None, words: Callable[[float], str]) -> tuple[str, float | str]:
-        # Infinity is no number of JavaScript's literals, but 1e999 reads as it.
+        # JavaScript has no literal for infinity: a number that it can hold, and larger than any other here.
         return known(value, words), -1.0 if value is None else min(value, 1e300)
 
     return {
