@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redolab.errors import InvalidInput
-from redolab.servers.dialects import dialect_named
+from redolab.servers.dialects import dialect_named, is_server_process
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,8 @@ def test_a_product_and_a_version_name_a_server(name: str, family: str, version: 
 def test_anything_else_names_no_server(name: str) -> None:
     with pytest.raises(InvalidInput):
         dialect_named(name)
+
+
+def test_processes_that_belong_to_a_server_are_none() -> None:
+    names = ["mysqld", "mysqld-debug", "mariadbd", "mysqld_safe", "mysqld_exporter", "mariadbd-safe"]
+    assert list(filter(is_server_process, names)) == names[:3]

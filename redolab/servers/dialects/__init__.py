@@ -27,6 +27,7 @@ _FAMILIES = {"mysql": "mysql", "percona": "mysql", "mariadb": "mariadb"}
 """Product → family."""
 SERVER_NAME = re.compile(r"(mysql|percona|mariadb)[- ]?(\d+(?:\.\d+){0,2})", re.IGNORECASE)
 """Product and version, as in `mysql-8.4.3`."""
+_PROCESS = re.compile(r"mysqld(?:-debug)?|mariadbd")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -324,6 +325,11 @@ def server_name_of(version_text: str) -> str:
     Raises `InvalidInput` if there is none.
     """
     return f"{family_of(version_text)}-{Version.parse(version_text)}"
+
+
+def is_server_process(name: str) -> bool:
+    """Return True if a process of that name is a server."""
+    return _PROCESS.fullmatch(name) is not None
 
 
 def overridden(settings: Sequence[Setting], request: InstanceRequest) -> list[Setting]:
