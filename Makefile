@@ -5,6 +5,10 @@ SHELL := /bin/bash
 VENV := .venv
 REDOLAB := $(VENV)/bin/redolab
 
+# Arguments come from the command line alone: an environment may have the same names for purposes of its own (NAME in WSL,
+# HOST in csh and conda).
+$(foreach each,CLUSTER DB_USER DEFAULTS_FILE HOST NAME PROVIDER SECONDS SERVE SOCKET YES,$(eval $(each) :=))
+
 # What stands behind `make experiment NAME` as VAR=value reaches the lab through the environment, never through a shell.
 export REDOLAB_MAKE_VARIABLES := $(MAKEOVERRIDES)
 
@@ -43,7 +47,7 @@ help:
 experiment: setup
 	@$(REDOLAB) run --help
 
-LOGSIZE ?= 8G
+LOGSIZE := 8G
 doctor: setup
 	@$(REDOLAB) doctor --log-size '$(LOGSIZE)'
 

@@ -1,4 +1,4 @@
-"""Sizes and durations as people write them; bytes and seconds inside.
+"""Sizes, durations and counts as people write them; bytes and seconds inside.
 
 Sizes are binary: `8G` is 8 × 2³⁰ bytes, as in the servers' own option files.
 """
@@ -107,3 +107,8 @@ def parse_percent(text: str) -> float:
     if match is None or not 0 < float(match[1]) <= 100:
         raise InvalidInput(f"'{text}' is not a percentage", "write it as 75% (above 0%, at most 100%)")
     return float(match[1]) / 100
+
+
+def noun(count: int, one: str, several: str = "") -> str:
+    """Return a count with its noun, as in `1 client` and `4 clients`."""
+    return f"{count:,} {one if count == 1 else several or one + 's'}"

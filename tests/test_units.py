@@ -5,7 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redolab.errors import InvalidInput
-from redolab.units import GIB, MIB, format_duration, format_size, parse_duration, parse_percent, parse_size, size_span
+from redolab.units import (
+    GIB,
+    MIB,
+    format_duration,
+    format_size,
+    noun,
+    parse_duration,
+    parse_percent,
+    parse_size,
+    size_span,
+)
 
 
 @pytest.mark.parametrize(
@@ -53,3 +63,7 @@ def test_percentages() -> None:
 
 def test_a_range_of_equal_sizes_is_one() -> None:
     assert (size_span([GIB, 256 * MIB, 512 * MIB]), size_span({GIB})) == ("256M to 1G", "1G")
+
+
+def test_one_is_singular() -> None:
+    assert (noun(1, "client"), noun(4, "client"), noun(2, "die", "dice")) == ("1 client", "4 clients", "2 dice")

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from redolab.crash.records.recovery import DISTURBED_SHARE
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import RelativeChange
-from redolab.report.numbers import NONE, noun, number, signed
+from redolab.report.numbers import NONE, number, signed
 from redolab.report.plots import COLOURS, MODEL, WIDTH, head, plt
 from redolab.report.table import Column, ReportTable
 from redolab.results.anatomy import BASELINE, effects
@@ -23,6 +23,7 @@ from redolab.results.page import plot_changes
 from redolab.runs.frames import run_rows
 from redolab.runs.machines import machines_of
 from redolab.runs.store import Run
+from redolab.units import noun
 
 from .experiment import Anatomy
 

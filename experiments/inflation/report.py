@@ -14,13 +14,14 @@ from redolab.grouping import by_key
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import median_of_known
 from redolab.report.labels import server_label
-from redolab.report.numbers import noun, number, percent, span
+from redolab.report.numbers import number, percent, span
 from redolab.report.plots import LIMIT, MEASURED, MODEL, WIDTH, head, plt
 from redolab.report.quantities import quantities_of
 from redolab.report.table import Column
 from redolab.runs.default_report import Configuration, configurations, configurations_table
 from redolab.runs.store import Run
 from redolab.servers.log_writer import Counted, Lengths, LogWriter, bytes_per_lsn_byte
+from redolab.units import noun
 
 from .experiment import Inflation, InflationTrial, Inserts
 

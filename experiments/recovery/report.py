@@ -17,7 +17,7 @@ from redolab.crash.records.kill_rule import STOPPED_GROWING
 from redolab.crash.records.recovery import BACK, DISTURBED_SHARE, WINDOW, Outcome
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import median_of_known
-from redolab.report.numbers import NONE, median_with_range, noun, number, span
+from redolab.report.numbers import NONE, median_with_range, number, span
 from redolab.report.plots import COLOURS, LIMIT, MODEL, WIDTH, head, plt
 from redolab.report.table import Column, ReportTable
 from redolab.results.alike import Keyed, keyed_recoveries
@@ -39,7 +39,7 @@ from redolab.results.recoveries import median_or_never
 from redolab.results.series import read_reports
 from redolab.runs.store import Run
 from redolab.servers.dialects import family_of
-from redolab.units import GIB, KIB, MIB, format_size
+from redolab.units import GIB, KIB, MIB, format_size, noun
 from redolab.workloads.catalogue import workload_catalogue
 from redolab.workloads.data import WorkloadReport
 

@@ -6,51 +6,49 @@ import bz2
 import gzip
 import lzma
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from io import BufferedReader
-from pathlib import Path
 from typing import IO, Any
 
-TORN = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
-"""Errors of reading a compressed file that is cut off or damaged."""
-_OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
+OPENERS: Mapping[bytes, Callable[[IO[bytes]], Any]] = {
     b"\x1f\x8b\x08": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\0": lzma.open,
 }
-_LONGEST = max(map(len, _OPENERS))
+"""Readers of the formats that Python's own library unpacks, by the first bytes of the packed content."""
 _BEGINNING = 4096
 
 
 class Unpacked:
     """A stream's content, unpacked where it is compressed, and as far as it can be.
 
-    `beginning`: its first bytes, once it has been read; `is_damaged`: True if it could not be unpacked to its end.
+    `openers`: readers of compressed content, by its first bytes; `beginning`: the first bytes of the unpacked content,
+    once they have been read; `damage`: the error that ended the content, if it is cut off or damaged.
     """
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: IO[bytes], openers: Mapping[bytes, Callable[[IO[bytes]], Any]] = OPENERS) -> None:
         # A pipe cannot be read twice.
         buffered: BufferedReader[Any] = stream if isinstance(stream, BufferedReader) else BufferedReader(stream)
-        opener = _opener(buffered)
+        begin = buffered.peek(max(map(len, openers)))
+        opener = next((opener for magic, opener in openers.items() if begin.startswith(magic)), None)
         self._content = buffered if opener is None else opener(buffered)
         self.beginning = b""
-        self.is_damaged = False
+        self.damage: Exception | None = None
 
     def read(self, size: int) -> bytes:
         """Return the next `size` bytes, fewer where the content ends. Raises `OSError`, not for damage."""
         parts: list[bytes] = []
-        while size > 0 and not self.is_damaged:
+        while size > 0 and self.damage is None:
             try:
                 # All at once would lose what comes before the damage.
                 part = self._content.read1(size)
-            except TORN:
-                self.is_damaged = True
+            except (EOFError, zlib.error, lzma.LZMAError) as error:
+                self.damage = error
             except OSError as error:
-                # bzip2 has no error type of its own for this.
+                # gzip and bzip2 have no error type of their own for damage.
                 if error.errno is not None:
                     raise
-                self.is_damaged = True
+                self.damage = error
             else:
                 if not part:
                     break
@@ -59,20 +57,3 @@ class Unpacked:
         content = b"".join(parts)
         self.beginning = self.beginning or content[:_BEGINNING]
         return content
-
-
-@contextmanager
-def open_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file's content, unpacked where it is compressed. Raises `OSError`."""
-    with path.open("rb") as file:
-        opener = _opener(file)
-        if opener is None:
-            yield file
-        else:
-            with opener(file) as content:
-                yield content
-
-
-def _opener(file: BufferedReader[Any]) -> Callable[[IO[bytes]], Any] | None:
-    begin = file.peek(_LONGEST)
-    return next((opener for magic, opener in _OPENERS.items() if begin.startswith(magic)), None)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from redolab.errorlog.kinds import Phase, StartKind
 from redolab.errorlog.phases import NO_NOTES, REDO
 from redolab.errorlog.timeline import PhaseTime, Timeline
-from redolab.units import format_duration, format_size
+from redolab.units import format_duration, format_size, noun
 
 _REMEDY = "set log_error_verbosity = 3 before the next crash: MySQL 5.7 and later then log their phases"
 _WIDTH = 40
@@ -87,12 +87,12 @@ def _reason(timeline: Timeline, phase: Phase) -> str:
     parts = [part for part in timeline.parts if part.phase is phase]
     main = max(parts, key=lambda part: part.seconds, default=None)
     if phase is Phase.APPLY and timeline.batches:
-        more = timeline.batches > 1
-        return counted(timeline.batches, "batch", "es") + ("; a pool of four times the redo needs one" if more else "")
+        advice = "; a pool of four times the redo needs one" if timeline.batches > 1 else ""
+        return noun(timeline.batches, "batch", "batches") + advice
     if phase is Phase.SCAN and timeline.redo_bytes and (main is None or main.part == REDO):
         return f"{format_size(timeline.redo_bytes)} of redo"
     if phase is Phase.ROLLBACK and timeline.rows:
-        return f"{counted(timeline.rows, 'row operation')} to undo"
+        return f"{noun(timeline.rows, 'row operation')} to undo"
     return "" if main is None else f"{main.part}, {main.seconds:.3f} s of it"
 
 
@@ -113,8 +113,3 @@ def _bars(timeline: Timeline) -> Iterator[str]:
         for part in timeline.parts:
             if part.phase is time.phase:
                 yield f"    {f'of it {part.part}':<{22 + _WIDTH}} {part.seconds:>9.3f} s"
-
-
-def counted(number: int, what: str, plural: str = "s") -> str:
-    """Return a number of things in words."""
-    return f"{number:,} {what}{plural if number != 1 else ''}"

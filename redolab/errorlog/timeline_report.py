@@ -15,11 +15,12 @@ from redolab.errorlog.compressed import Unpacked
 from redolab.errorlog.files import read_log
 from redolab.errorlog.kinds import StartKind
 from redolab.errorlog.phases import NO_NOTES
-from redolab.errorlog.picture import counted, picture
+from redolab.errorlog.picture import picture
 from redolab.errorlog.reader import BACKUP_END_LOST
 from redolab.errorlog.summary import BadStarts, StartSummary
 from redolab.errors import FindingsMade, LabError
-from redolab.units import format_duration
+from redolab.file_names import as_unicode
+from redolab.units import format_duration, noun
 
 _STANDARD_INPUT = "-"
 _HIDDEN = " (MySQL 5.7 and later write its lines only with log_error_verbosity=3)"
@@ -46,9 +47,9 @@ def report_timelines(files: Sequence[Path], as_json: bool) -> int:
                 _write_json(log)
             else:
                 for paragraph in _paragraphs(log):
-                    sys.stdout.write(f"{log.path}: {paragraph}\n")
+                    sys.stdout.write(f"{log.name}: {paragraph}\n")
             ends_badly = ends_badly or bool(log.summary.bad)
-            if log.content is not None and log.content.is_damaged:
+            if log.content is not None and log.content.damage is not None:
                 sys.stderr.write(f"redolab: {path} is damaged, and was read up to there: give it whole, or unpacked\n")
                 all_read = False
         except _Unreadable as problem:
@@ -67,6 +68,11 @@ class _Log:
     summary: StartSummary = field(default_factory=StartSummary)
     content: Unpacked | None = None
 
+    @property
+    def name(self) -> str:
+        """The path as given, for output."""
+        return as_unicode(self.path)
+
     def recoveries(self) -> Iterator[tuple[FoundStart, Timeline, BadStarts | None]]:
         """Yield the starts that recovered, each with its recovery, and the bad starts around it if it ended badly."""
         try:
@@ -84,7 +90,7 @@ class _Log:
 
 def _write_json(log: _Log) -> None:
     """Write one line as the recoveries are found: a log can hold more of them than memory."""
-    begin = f'{{"file":{msgspec.json.encode(str(log.path)).decode()},"recoveries":['
+    begin = f'{{"file":{msgspec.json.encode(log.name).decode()},"recoveries":['
     before = begin
     try:
         for _, timeline, _ in log.recoveries():
@@ -128,7 +134,7 @@ def _paragraphs(log: _Log) -> Iterator[str]:
     """Yield the starts and recoveries of a log, in words and bars."""
     found = list(log.recoveries())
     summary = log.summary
-    clean = counted(summary.clean, "clean start")
+    clean = noun(summary.clean, "clean start")
     if not (found or summary.undecided or summary.bad):
         yield "no crash recovery in it" + (f": {clean}" if summary.starts else _why_none(log))
         return
@@ -147,7 +153,7 @@ def _paragraphs(log: _Log) -> Iterator[str]:
         yield _undecided(summary)
     if summary.crashes:
         died = "the server was ready and died without a word" + (" each time" if summary.crashes > 1 else "")
-        yield f"{counted(summary.crashes, 'crash', 'es')}: {died}"
+        yield f"{noun(summary.crashes, 'crash', 'crashes')}: {died}"
     if summary.clean:
         yield clean
     for last in summary.last.values():
@@ -162,7 +168,7 @@ def _loop(loop: BadStarts) -> str:
     reached = f", {loop.reached:,} of them ready before they ended" if loop.reached else ""
     ends = "".join(f"  {count:>7,} × {ended}\n" for ended, count in loop.ended.most_common(_MOST_ENDS))
     rest = len(loop.ended) - _MOST_ENDS
-    more = f"  and {counted(rest, 'other end')}\n" if rest > 0 else ""
+    more = f"  and {noun(rest, 'other end')}\n" if rest > 0 else ""
     return f"{source}crash loop, {loop.starts:,} starts{took}{when}{reached}; each ended by\n{ends}{more}"
 
 
@@ -178,7 +184,7 @@ def _undecided(summary: StartSummary) -> str:
     shown = summary.last_undecided
     last = f" (the last {len(shown)} of them)" if summary.undecided > len(shown) else ""
     reasons = dict.fromkeys(f"{each.why}{_REMEDIES.get(each.why, '')}" for each in shown)
-    begin = f"whether {counted(summary.undecided, 'start')} recovered, the log cannot tell{last}: {'; '.join(reasons)}"
+    begin = f"whether {noun(summary.undecided, 'start')} recovered, the log cannot tell{last}: {'; '.join(reasons)}"
     return "\n".join((begin, *map(_undecided_line, shown), ""))
 
 
@@ -198,7 +204,7 @@ def _why_none(log: _Log) -> str:
     if not beginning:
         return ": it is empty"
     if beginning.startswith(_ZSTD):
-        return f": it is compressed, try zstdcat {log.path} | redolab timeline -"
+        return f": it is compressed, try zstdcat {log.name} | redolab timeline -"
     if b"\0" in beginning:
         return ": it is no text"
     return "" if b"MariaDB" in beginning or b"[Note]" in beginning else _HIDDEN

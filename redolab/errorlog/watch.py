@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from redolab.errorlog.kinds import Event, Phase
 from redolab.errorlog.line_table import meaning_of
 from redolab.errorlog.reader import Writer
-from redolab.errorlog.stamps import records
+from redolab.errorlog.stamps import Record, records
 from redolab.lines import Line
 
 STUCK_AFTER = 60.0
@@ -25,15 +25,12 @@ _SHOWS_PROGRESS = re.compile(
 _PERCENT = re.compile(r"(\d{1,3})\s?%")
 
 
-def progress_in(line: str) -> str | None:
-    """Return the message of a line that shows progress; None for one that a stuck server can repeat."""
-    for record in records(line):
-        meaning = meaning_of(record.text)
-        if meaning is not None and meaning.row.event is Event.NO_FREE_BLOCK:
-            continue
-        if meaning is not None or _SHOWS_PROGRESS.search(record.text):
-            return record.text
-    return None
+def shows_progress(record: Record) -> bool:
+    """Return True for a record that shows progress, False for one that a stuck server can repeat."""
+    meaning = meaning_of(record.text)
+    if meaning is None:
+        return _SHOWS_PROGRESS.search(record.text) is not None
+    return meaning.row.event is not Event.NO_FREE_BLOCK
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +70,11 @@ class Watch:
         self._read = 0
         self._written = 0
 
-    def hear(self, at: float, texts: Iterable[str]) -> None:
-        """Take in lines of the log: one is progress if it shows some and has not stood there before."""
-        for text in texts:
-            progress = progress_in(text)
-            if progress is not None and progress not in self._progress:
-                self._progress.add(progress)
-                self._advance(at)
+    def hear(self, at: float, record: Record) -> None:
+        """Take in a record of the log: it is progress if it shows some and its text has not stood there before."""
+        if shows_progress(record) and record.text not in self._progress:
+            self._progress.add(record.text)
+            self._advance(at)
 
     def see(self, at: float, read_bytes: int, written_bytes: int) -> bool:
         """Take in what the server has read and written so far; return True if that is progress."""

@@ -17,9 +17,8 @@ from redolab.counters.live.collected import read_collected
 from redolab.counters.series import HOUR
 from redolab.errors import InvalidInput
 from redolab.predict.question import Model
-from redolab.report.numbers import noun
 from redolab.servers.redo_counters import Sample
-from redolab.units import format_duration, format_size
+from redolab.units import format_duration, format_size, noun
 
 _DAY = 24 * HOUR
 _FEWEST_DAYS = 3

@@ -41,7 +41,6 @@ from redolab.predict.recovery_time.spreads import Spreads, spreads_of
 from redolab.predict.replicates import Replicates, replicates
 from redolab.predict.server_names import nearest_first
 from redolab.report.labels import server_label
-from redolab.report.numbers import noun
 from redolab.results.alike import Keyed, Keys, keyed_recoveries
 from redolab.results.comparison_key import Field, grouped
 from redolab.runs.schema import Session

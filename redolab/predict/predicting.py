@@ -14,9 +14,8 @@ from redolab.predict.recovery_time.stuck import ChanceOfStuck
 from redolab.predict.recovery_time.terms import Part
 from redolab.predict.reservations import reservations_at
 from redolab.predict.why import Why, why
-from redolab.report.numbers import noun
 from redolab.report.table import Column, ReportTable, print_lines
-from redolab.units import format_duration, format_size, size_span
+from redolab.units import format_duration, format_size, noun, size_span
 
 
 class Interval(msgspec.Struct, frozen=True):

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from redolab.grouping import by_key
-from redolab.report.numbers import noun
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from redolab.predict.question import Model, Question
 from redolab.predict.recovery import prepared_rate, rollback_rate
 from redolab.predict.recovery_time.held_out import HeldOut
 from redolab.predict.recovery_time.rollback import RollbackRate
-from redolab.predict.server_names import NAME, recovers_equally
-from redolab.servers.dialects import Version, later_differ
+from redolab.predict.server_names import recovers_equally
+from redolab.servers.dialects import SERVER_NAME, Version, later_differ
 from redolab.units import format_duration, format_size, size_span
 
 _STALE = timedelta(days=365)
@@ -76,8 +76,11 @@ def _of_version(model: Model) -> list[str]:
         found.append(f"{asked} was not measured: the rates are those of {model.measured_as} ({measured})")
     elif version.patch and str(version) != str(Version.parse(measured)):
         found.append(f"measured was {measured}, not {version}")
-    named = NAME.fullmatch(asked)
-    if named is not None and named[2].count(".") == 1 and later_differ(model.dialect.family, version):
+    if (
+        SERVER_NAME.fullmatch(asked) is not None
+        and asked.count(".") == 1
+        and later_differ(model.dialect.family, version)
+    ):
         found.append(
             f"{asked} is {version} here, and later ones recover, or are resized, in other ways: give yours in full"
         )

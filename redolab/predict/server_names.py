@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from redolab.errors import InvalidInput
 from redolab.predict.calibration import CalibratedServer, Calibration
 from redolab.servers.catalogue import server_catalogue
-from redolab.servers.dialects import Dialect, Version, dialect_of, later_differ
-
-_FAMILIES = {"mysql": "mysql", "percona": "mysql", "mariadb": "mariadb"}
-NAME = re.compile(r"(mysql|percona|mariadb)[- ]?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
-"""Product and version, as in `mysql-8.4.3`."""
+from redolab.servers.dialects import SERVER_NAME, Dialect, dialect_named, later_differ
 
 
 def asked_dialect(name: str) -> Dialect:
@@ -20,16 +15,15 @@ def asked_dialect(name: str) -> Dialect:
     catalogue = server_catalogue()
     if name in catalogue.names():
         return catalogue.get(name).dialect()
-    match = NAME.fullmatch(name)
-    if match is None:
+    if SERVER_NAME.fullmatch(name) is None or "." not in name:
         known = ", ".join(catalogue.names())
         raise InvalidInput(
             f"there is no server '{name}'", f"choose from {known}, or a version as in mysql-8.4.3, percona-8.0.36"
         )
-    family, version = _FAMILIES[match[1].lower()], Version.parse(match[2])
-    if match[2].count(".") == 1 and later_differ(family, version):
+    dialect = dialect_named(name)
+    if name.count(".") == 1 and later_differ(dialect.family, dialect.version):
         raise InvalidInput(f"releases of {name} recover, or are resized, in different ways", "give yours in full")
-    return dialect_of(family, version)
+    return dialect
 
 
 def nearest(calibration: Calibration, name: str, dialect: Dialect) -> tuple[str, CalibratedServer]:

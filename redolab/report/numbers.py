@@ -1,4 +1,4 @@
-"""Numbers as text, the same in every table, plot and answer. Sizes and durations are in `redolab.units`."""
+"""Numbers as text, the same in every table, plot and answer. Sizes, durations and counts are in `redolab.units`."""
 
 from __future__ import annotations
 
@@ -74,8 +74,3 @@ def median_with_interval(values: Sequence[float], places: int = 2) -> str:
     """Return median and 95 % interval as in `12.3 (10.1–14.0)`; the range for fewer than six values."""
     interval = interval_of_median(values)
     return median_with_range(values, places) if interval is None else _median_between(values, interval, places)
-
-
-def noun(count: int, one: str, several: str = "") -> str:
-    """Return a count with its noun, as in `1 client` and `4 clients`."""
-    return f"{count:,} {one if count == 1 else several or one + 's'}"

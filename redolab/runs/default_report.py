@@ -13,12 +13,13 @@ from redolab.grouping import by_key
 from redolab.report.contents import Plot, Report
 from redolab.report.intervals import RelativeChange
 from redolab.report.labels import server_label
-from redolab.report.numbers import NONE, interval_of_median, median_with_interval, noun, number, span
+from redolab.report.numbers import NONE, interval_of_median, median_with_interval, number, span
 from redolab.report.quantities import Quantity, quantities_of
 from redolab.report.table import SCREEN, Column, ReportTable
 from redolab.runs.factors import read_factors
 from redolab.runs.store import Run
 from redolab.runs.trial_results import Result
+from redolab.units import noun
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

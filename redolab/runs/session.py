@@ -13,7 +13,6 @@ from redolab.lab import Lab, lab_to_read, open_lab
 from redolab.machine.commit import lab_commit
 from redolab.machine.description import read_machine
 from redolab.progress import Progress
-from redolab.report.numbers import noun
 from redolab.runs.bench import find_product
 from redolab.runs.estimate import Experience, in_words
 from redolab.runs.execution import Execution
@@ -29,7 +28,7 @@ from redolab.runs.room import check_room
 from redolab.runs.schema import FailureRecord, Finding, RunState, Session
 from redolab.runs.store import Run, RunStore, new_session
 from redolab.servers.catalogue import expected_versions
-from redolab.units import format_duration
+from redolab.units import format_duration, noun
 
 MAKE_VARIABLES = "REDOLAB_MAKE_VARIABLES"
 """Environment variable in which the Makefile passes the variables of `make experiment NAME`."""

@@ -117,7 +117,7 @@ def rename_log(file: Path, old: Path) -> None:
     """Rename a log and make an empty one with the same owner.
 
     A server that may not make files would otherwise switch its log off. Raises `InvalidInput` for a link, a pipe or a
-    device.
+    device; `OSError`, with the log under its name as before, if no file can be made.
     """
     status = file.lstat()
     if not stat.S_ISREG(status.st_mode):
@@ -129,6 +129,10 @@ def rename_log(file: Path, old: Path) -> None:
         descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
     except FileExistsError:
         return
+    except OSError:
+        # The server still writes to it.
+        old.rename(file)
+        raise
     try:
         with suppress(PermissionError):
             os.fchown(descriptor, status.st_uid, status.st_gid)

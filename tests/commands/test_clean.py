@@ -150,7 +150,8 @@ def test_make_clean_stops_where_nobody_can_be_asked_and_is_told_by_a_variable(fo
         return subprocess.run(
             ["make", "--no-print-directory", f"--file={makefile}", "clean", *ours, *words],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60,
-            env={**kept, "REDOLAB_LAB": str(folder), "REDOLAB_RUNS": str(tmp_path / "runs")},
+            # A YES of the environment is no answer.
+            env={**kept, "REDOLAB_LAB": str(folder), "REDOLAB_RUNS": str(tmp_path / "runs"), "YES": "1"},
         )  # fmt: skip
 
     refused = make_clean()

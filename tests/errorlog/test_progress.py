@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from redolab.errorlog import Phase
 from redolab.errorlog.collapse import KEPT, collapsed, repetitions
-from redolab.errorlog.watch import RecoveryProgress, Watch, progress_in, recovery_progress
+from redolab.errorlog.stamps import Record, records
+from redolab.errorlog.watch import RecoveryProgress, Watch, recovery_progress, shows_progress
 from redolab.lines import Line
 
 BEGUN = [
@@ -20,6 +21,12 @@ NO_BLOCK = (
 )
 
 
+def record_of(line: str) -> Record:
+    """Return the only record of a line."""
+    (record,) = records(line)
+    return record
+
+
 def test_a_log_says_how_far_it_is() -> None:
     assert recovery_progress([]) == RecoveryProgress(Phase.DISCOVER)
     assert recovery_progress([Line(text) for text in BEGUN[:3]]) == RecoveryProgress(Phase.APPLY)
@@ -27,15 +34,15 @@ def test_a_log_says_how_far_it_is() -> None:
 
 
 def test_a_complaint_is_no_progress_however_often_it_comes() -> None:
-    assert all(progress_in(line) is not None for line in BEGUN)
-    assert progress_in(NO_BLOCK.format(second=5, times=21)) is None
+    assert all(shows_progress(record_of(line)) for line in BEGUN)
+    assert not shows_progress(record_of(NO_BLOCK.format(second=5, times=21)))
     watch = Watch(0.0)
     for second, line in enumerate(BEGUN, 1):
-        watch.hear(float(second), [line])
+        watch.hear(float(second), record_of(line))
     for second in range(6, 60):
-        watch.hear(float(second), [NO_BLOCK.format(second=second, times=second * 100)])
+        watch.hear(float(second), record_of(NO_BLOCK.format(second=second, times=second * 100)))
         # The same percent again is none either.
-        watch.hear(float(second), [BEGUN[-1].replace(":04.1", f":{second:02}.1")])
+        watch.hear(float(second), record_of(BEGUN[-1].replace(":04.1", f":{second:02}.1")))
         watch.see(float(second), 0, 100)
     assert watch.quiet(60.0) == 55.0
     assert watch.longest == 1.0

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 import lzma
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -37,6 +38,16 @@ def written(folder: Path, content: bytes) -> Path:
     log = folder / "error.log"
     log.write_bytes(content)
     return log
+
+
+def test_a_file_name_that_is_not_utf_8_is_shown(tmp_path: Path) -> None:
+    log = tmp_path / os.fsdecode(b"caf\xe9.log")
+    log.write_bytes(MARIADB.read_bytes())
+    shown = f"{tmp_path}/caf\N{REPLACEMENT CHARACTER}.log"
+    assert in_json(log)["file"] == shown
+    done = redolab("timeline", str(log), environment={"PYTHONIOENCODING": "utf-8:strict"})
+    assert done.stderr == ""
+    assert shown in done.stdout
 
 
 @pytest.mark.parametrize(

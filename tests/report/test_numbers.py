@@ -9,7 +9,6 @@ from redolab.report.numbers import (
     interval_of_median,
     median_with_interval,
     median_with_range,
-    noun,
     number,
     percent,
     signed,
@@ -52,7 +51,3 @@ def test_a_change_has_its_interval_if_that_is_known() -> None:
     change = RelativeChange(0.024, 0.006, 0.043, blocks=6)
     assert (change.with_interval(), change.with_interval(1)) == ("+2 % (+1 to +4)", "+2.4 % (+0.6 to +4.3)")
     assert RelativeChange(0.024, math.nan, math.nan, blocks=1).with_interval(1) == "+2.4 %"
-
-
-def test_one_is_singular() -> None:
-    assert (noun(1, "client"), noun(4, "client"), noun(2, "die", "dice")) == ("1 client", "4 clients", "2 dice")

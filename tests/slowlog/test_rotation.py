@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
@@ -156,6 +157,21 @@ def test_the_new_log_has_the_owner_of_the_old_one(tmp_path: Path) -> None:
     assert old.read_text() == "SELECT 1;\n"
     made = log.stat()
     assert (made.st_size, made.st_uid, made.st_gid, stat.S_IMODE(made.st_mode)) == (0, 12_345, 12_346, 0o640)
+
+
+def test_a_log_stays_in_its_place_where_no_new_one_can_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log, old = tmp_path / "slow.log", tmp_path / "slow.log-1"
+    log.write_text("SELECT 1;\n")
+
+    def full(path: Path, *_: int) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", full)
+        with pytest.raises(OSError, match=str(log)):
+            rename_log(log, old)
+    assert log.read_text() == "SELECT 1;\n"
+    assert not old.exists()
 
 
 def test_a_link_that_was_put_in_the_logs_place_is_not_rotated(tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ from redolab.crash.records.verdict import Judgement
 from redolab.errors import FindingsMade, InvalidInput, LabError
 from redolab.lab import open_lab
 from redolab.progress import Progress
-from redolab.report.numbers import noun
 from redolab.report.table import Column, ReportTable, print_lines, write_tables
 from redolab.results.crashes import CRASHES
 from redolab.runs.schema import Ruling, VerdictRecord
 from redolab.runs.store import Run, RunStore
+from redolab.units import noun
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,8 @@ def cap_log(log: Path) -> None:
     """Remove repeated lines from an error log if it is large."""
     if log.stat().st_size <= _LARGEST_LOG:
         return
-    lines = log.read_text(errors="replace").splitlines()
+    # Each newline has an arrival. Further characters, such as U+2028, end a line for `str.splitlines`.
+    lines = log.read_bytes().decode(errors="replace").removesuffix("\n").split("\n")
     stamps = arrivals_of(log).read_text().splitlines() if arrivals_of(log).exists() else []
     kept = list(collapsed(lines, [*stamps, *([None] * (len(lines) - len(stamps)))][: len(lines)]))
     files.write_whole(log, "".join(f"{line}\n" for line, _ in kept).encode())

@@ -15,6 +15,7 @@ from pymysql.constants import CR, ER
 from redolab.clock import now
 from redolab.crash.records.dataset import PROBE_TABLE
 from redolab.disks.place import Place
+from redolab.errorlog.stamps import records
 from redolab.errorlog.watch import Watch
 from redolab.machine.device import use_between
 from redolab.machine.facts import CpuUse, DeviceCounters, DeviceUse, Disturbance
@@ -169,7 +170,9 @@ class Probe:
         self._looked = at
         lines, self._heard = self.instance.log[self._heard :], len(self.instance.log)
         before = self.watch.progress_at
-        self.watch.hear(at, (line.text for line in lines))
+        for line in lines:
+            for record in records(line.text):
+                self.watch.hear(at, record)
         if (moved := self.instance.bytes_moved()) is not None:
             self.watch.see(at, *moved)
         use = self.instance.cpu_use()

@@ -23,6 +23,11 @@ _LAST = 99
 """A patch level that no series gets to."""
 _FIRST_FOR_ALL = {("mysql", 5, 6): 10, ("mysql", 5, 7): 9}
 """Family, major, minor → the patch level of the first release for everybody, where earlier ones were previews."""
+_FAMILIES = {"mysql": "mysql", "percona": "mysql", "mariadb": "mariadb"}
+"""Product → family."""
+SERVER_NAME = re.compile(r"(mysql|percona|mariadb)[- ]?(\d+(?:\.\d+){0,2})", re.IGNORECASE)
+"""Product and version, as in `mysql-8.4.3`."""
+_PROCESS = re.compile(r"mysqld(?:-debug)?|mariadbd")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -276,6 +281,19 @@ def dialect_of_version(version_text: str) -> Dialect:
     return dialect_of(family_of(version_text), Version.parse(version_text))
 
 
+def dialect_named(name: str) -> Dialect:
+    """Return the dialect of a product and version, as in percona-8.0.36; in mysql-9, of the first release.
+
+    Raises `InvalidInput`.
+    """
+    # A build may follow, as in percona-8.0.36-28.
+    match = SERVER_NAME.match(name)
+    if match is None:
+        raise InvalidInput(f"'{name}' names no server", "name product and version, as in mysql-9 or percona-8.0.36")
+    product, version = match[1].lower(), match[2]
+    return dialect_of(_FAMILIES[product], Version.parse(version if "." in version else f"{version}.0"))
+
+
 def later_differ(family: str, version: Version) -> bool:
     """Return True if later releases of the series recover by other code or resize the redo log in another way."""
     first = replace(version, patch=max(version.patch, _FIRST_FOR_ALL.get((family, version.major, version.minor), 0)))
@@ -307,6 +325,11 @@ def server_name_of(version_text: str) -> str:
     Raises `InvalidInput` if there is none.
     """
     return f"{family_of(version_text)}-{Version.parse(version_text)}"
+
+
+def is_server_process(name: str) -> bool:
+    """Return True if a process of that name is a server."""
+    return _PROCESS.fullmatch(name) is not None
 
 
 def overridden(settings: Sequence[Setting], request: InstanceRequest) -> list[Setting]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pymysql
 
 from redolab.errors import InvalidInput
+from redolab.machine.interrupts import unwinding
 from redolab.servers.address import Address, refused
 from redolab.slowlog.candidates.candidates_report import CandidatesReport
 from redolab.slowlog.candidates.deciding import Judged, judge
@@ -37,7 +38,7 @@ def report_candidates(
         judged = _judged(queries, None, False, say)
         return CandidatesReport(classes=len(classes), asked=None, judged=judged)
     try:
-        with asked_server(address.connect, at_most) as server:
+        with unwinding(), asked_server(address.connect, at_most) as server:
             judged = _judged(queries, server, measure, say)
     except pymysql.MySQLError as error:
         raise refused(address, error) from error

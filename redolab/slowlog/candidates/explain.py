@@ -186,7 +186,10 @@ class AskedServer:
 
 @contextmanager
 def _killed_after(seconds: float, connection: Connection, killer: Connection) -> Iterator[threading.Event]:
-    """Send KILL QUERY for the connection's statement if the block takes longer. Yield an event that is set by then."""
+    """Send KILL QUERY for the connection's statement if the block takes longer, or is left by an interrupt.
+
+    Yield an event that is set by then.
+    """
     done, killed = threading.Event(), threading.Event()
     # Held while KILL QUERY is sent, so that it never hits the statement after the one that it was meant for.
     lock = threading.Lock()
@@ -204,6 +207,13 @@ def _killed_after(seconds: float, connection: Connection, killer: Connection) ->
     timer.start()
     try:
         yield killed
+    except pymysql.MySQLError:
+        # The statement has ended.
+        raise
+    except BaseException:
+        # The client closes the connection; a server notices that only when it has rows to send.
+        kill()
+        raise
     finally:
         with lock:
             done.set()

@@ -32,7 +32,7 @@ BREAK = b"\n# Time: \n"
 """Marker where one log ends and another begins: an empty stamp."""
 CHUNK = 4 << 20
 LONGEST = 16 << 20
-"""Size in bytes above which only the beginning of a record is kept; a statement has at most 1 GiB."""
+"""Size in bytes from which only beginning and end of a record are kept; a statement has at most 1 GiB."""
 _KEPT = 1 << 20
 _BEFORE_LINE = (b"", b"\n")
 
@@ -66,7 +66,7 @@ def chunks(blocks: Iterable[bytes], size: int = CHUNK) -> Iterator[Chunk]:
         content = b"".join(blocks_held)
         cut = _cut(content)
         if cut <= 0:
-            if length > LONGEST:
+            if length >= LONGEST:
                 content = content[:_KEPT] + content[-_KEPT:]
                 dropped += length - len(content)
             blocks_held, length = [content], len(content)

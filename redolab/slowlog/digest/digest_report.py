@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from redolab.report.numbers import NONE, noun
+from redolab.report.numbers import NONE
 from redolab.report.table import Column, ReportTable, print_lines
 from redolab.slowlog.digest.classes import Amount, Digest, QueryClass
-from redolab.units import format_duration, format_size
+from redolab.units import format_duration, format_size, noun
 
 _FINGERPRINT = 100
 """Most characters of a fingerprint in a table."""

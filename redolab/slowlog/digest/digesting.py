@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from redolab.errors import LabError
+from redolab.machine.interrupts import unwinding
 from redolab.slowlog.digest.chunks import CHUNK, LONGEST, Chunk, chunks
 from redolab.slowlog.digest.classes import Amount, Digest, Distribution, QueryClass, ReadFile
 from redolab.slowlog.digest.fingerprints import checksum
@@ -38,7 +39,7 @@ def digest(
     for path in paths:
         check_kind(path)
     stream, tallies = Stream(in_order(paths)), Tallies()
-    with closing(Spill()) as spill:
+    with unwinding(), closing(Spill()) as spill:
         for summary in _summaries(chunks(stream.blocks(), chunk), window):
             spill.add(tallies.add(summary))
         rows = {row["number"]: row for row in tallies.sums().iter_rows(named=True)}

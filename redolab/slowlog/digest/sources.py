@@ -8,21 +8,25 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
 import zstandard
 
-from redolab.errorlog.compressed import TORN, open_file
+from redolab.errorlog.compressed import OPENERS, Unpacked
 from redolab.errors import LabError
+from redolab.file_names import as_unicode
 from redolab.slowlog.digest.chunks import BREAK, RECORD, TIME, is_beginning
 from redolab.slowlog.digest.classes import ReadFile
 
 STANDARD_INPUT = Path("-")
 BLOCK = 1 << 20
 _ZSTD = b"\x28\xb5\x2f\xfd"
+_PACKED = 4096
+"""Bytes of a zstd file that are unpacked at a time: a damaged piece yields nothing."""
 _LAST = 512
 _INDENTED = re.compile(rb"^(?P<indent>[ \t]+)" + re.escape(RECORD[1:]), re.MULTILINE)
 # slow.log.1, slow.log.2.gz: the greater, the older. slow.log-20240501, slow.log.007 (pieces): as they are sorted.
@@ -55,6 +59,40 @@ _JUDGED_FROM = 4096
 """Bytes: a piece of a log as small as that may be a binary string alone."""
 
 
+class _ZstdFile:
+    """Content of a file that zstd packed.
+
+    The library's own reader takes a file that was cut off for whole.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+
+    def read1(self, _size: int) -> bytes:
+        """Return the next part of the content, b"" at its end.
+
+        Raises `OSError` without a number, as bzip2's reader does, or `EOFError` if the content is cut off or damaged.
+        """
+        part = b""
+        while not part:
+            packed = self._frame.unused_data or self._file.read(_PACKED)
+            if self._frame.eof:
+                if not packed:
+                    break
+                self._frame = zstandard.ZstdDecompressor().decompressobj()
+            elif not packed:
+                raise EOFError("the file ends within a frame")
+            try:
+                part = self._frame.decompress(packed)
+            except zstandard.ZstdError as error:
+                raise OSError(str(error)) from error
+        return part
+
+
+_OPENERS = {**OPENERS, _ZSTD: _ZstdFile}
+
+
 @dataclass
 class Stream:
     """Content of files in sequence, and a record of what was read of each."""
@@ -66,33 +104,17 @@ class Stream:
         """Yield the content, a block at a time. Raises `OSError`."""
         last = b""
         for path in self.paths:
-            size, broken = 0, ""
-            try:
-                with opened(path) as file:
-                    for block in without_indent(iter(lambda: _some(file), b"")):
-                        if not size and last and is_beginning(block, last):
-                            yield _between(last)
-                        size += len(block)
-                        last = (last + block)[-_LAST:]
-                        yield block
-            except (*TORN, zstandard.ZstdError) as error:
-                broken = f"compressed, and cut off or damaged ({error})"
-            self.files.append(ReadFile(path=str(path), bytes=size, broken=broken))
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a file's content, unpacked if it is compressed. Raises `OSError`."""
-    if path == STANDARD_INPUT:
-        yield sys.stdin.buffer
-        return
-    with open_file(path) as file:
-        # open_file unpacks what Python's own library does.
-        if hasattr(file, "peek") and file.peek(len(_ZSTD)).startswith(_ZSTD):
-            reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-            yield cast("IO[bytes]", reader)
-        else:
-            yield file
+            size = 0
+            with path.open("rb") if path != STANDARD_INPUT else nullcontext(sys.stdin.buffer) as file:
+                content = Unpacked(file, _OPENERS)
+                for block in without_indent(iter(partial(content.read, BLOCK), b"")):
+                    if not size and last and is_beginning(block, last):
+                        yield _between(last)
+                    size += len(block)
+                    last = (last + block)[-_LAST:]
+                    yield block
+            broken = "" if content.damage is None else f"compressed, and cut off or damaged ({content.damage})"
+            self.files.append(ReadFile(path=as_unicode(path), bytes=size, broken=broken))
 
 
 def in_order(paths: Sequence[Path]) -> list[Path]:
@@ -122,12 +144,6 @@ def without_indent(blocks: Iterable[bytes]) -> Iterator[bytes]:
         yield paste.sub(b"", rest)
 
 
-def _some(file: IO[bytes]) -> bytes:
-    # read() waits for a whole block, and loses the last one where a compressed file breaks off.
-    read = getattr(file, "read1", file.read)
-    return cast("bytes", read(BLOCK))
-
-
 def _between(last: bytes) -> bytes:
     """Return the bytes to insert between two files, so that the end of one does not run into the next."""
     if last.endswith(b";\n"):
@@ -153,12 +169,9 @@ def check_kind(path: Path) -> None:
 
 
 def _head(path: Path) -> bytes:
-    """Return the first bytes of a file, unpacked; none if it cannot be unpacked. Raises `OSError`."""
-    try:
-        with opened(path) as file:
-            return file.read(_HEAD)
-    except (*TORN, zstandard.ZstdError):
-        return b""
+    """Return the first bytes of a file, unpacked as far as they can be. Raises `OSError`."""
+    with path.open("rb") as file:
+        return Unpacked(file, _OPENERS).read(_HEAD)
 
 
 def _other_kind(beginning: bytes) -> str:

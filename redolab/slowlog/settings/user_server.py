@@ -17,6 +17,7 @@ from pymysql.constants import CR, ER
 
 from redolab.errors import LabError
 from redolab.servers.address import Address, refused
+from redolab.servers.dialects import is_server_process
 from redolab.slowlog.settings.note import ServerIdentity
 
 PATIENCE = 60.0
@@ -33,8 +34,6 @@ _LOST = frozenset(
 )
 _NOT_ALLOWED = (ER.SPECIFIC_ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR, ER.ACCESS_DENIED_ERROR)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_SERVERS = ("mysqld", "mariadbd")
-"""Beginnings of the names of server processes."""
 _SYSTEM = ("system user", "event_scheduler", "Daemon")
 _ALL = "ALL PRIVILEGES"
 _TO_SET = ("SUPER", "SYSTEM_VARIABLES_ADMIN")
@@ -284,7 +283,7 @@ def _if_server(pid: int | None) -> int | None:
     if not pid:
         return None
     try:
-        return pid if psutil.Process(pid).name().startswith(_SERVERS) else None
+        return pid if is_server_process(psutil.Process(pid).name()) else None
     except psutil.Error:
         return None
 

@@ -12,7 +12,7 @@ from redolab.errorlog.stamps import records
 from redolab.errorlog.tablespaces import FilesSeen
 from redolab.errorlog.watch import Watch
 from redolab.errors import InvalidInput
-from redolab.servers.dialects import Dialect, Version, dialect_of
+from redolab.servers.dialects import Dialect, Version, dialect_named, dialect_of
 from redolab.watch.following.advice import Advice, Advised, Standstill, advised, advised_of_unknown
 from redolab.watch.following.binary_log_course import BinaryLogCourse, BinaryLogSeen
 from redolab.watch.following.log_course import LogCourse
@@ -109,7 +109,7 @@ class Follower:
         Raises `InvalidInput` if `server` names none.
         """
         self._experience = experience
-        self._named = None if server is None else _dialect_named(server)
+        self._named = None if server is None else dialect_named(server)
         self._has_log = has_log
         self._log = LogCourse()
         self._rates: deque[tuple[float, float, float | None]] = deque()
@@ -143,7 +143,7 @@ class Follower:
         if self._log.began not in (None, began):
             # Lines of another start say nothing about this one.
             self._watch = Watch(logged.at)
-        self._watch.hear(logged.at, (logged.record.text,))
+        self._watch.hear(logged.at, logged.record)
 
     def hear_line(self, text: str, at: float) -> None:
         """Take in the records of a line logged at that time."""
@@ -347,11 +347,3 @@ class Follower:
         if self.process is not None:
             return f"{self.process.name}{version}, process {self.process.pid}"
         return f"{(start and start.family) or 'server'}{version}"
-
-
-def _dialect_named(server: str) -> Dialect:
-    """Return the dialect of a server named as in mysql-9.7. Raises `InvalidInput`."""
-    family, _, version = server.partition("-")
-    if not version:
-        raise InvalidInput(f"'{server}' names no server", "name family and version, as in mysql-9 or mariadb-11.8")
-    return dialect_of(family, Version.parse(version if "." in version else f"{version}.0"))

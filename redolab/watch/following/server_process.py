@@ -17,13 +17,13 @@ from typing_extensions import override
 
 from redolab.clock import process_fields, process_start
 from redolab.errors import InvalidInput
+from redolab.servers.dialects import is_server_process
 from redolab.watch.following.binary_log_course import BinaryLogFile, open_binary_log
 from redolab.watch.following.redo_files import RedoToRecover, redo_to_recover
 from redolab.watch.following.service import StartLimit, start_limit
 
 T = TypeVar("T")
 
-_SERVERS = re.compile(r"mysqld(?:-debug)?|mariadbd")
 _REDO_FILE = re.compile(r"(?:ib_logfile\d+|#ib_redo\d+)$")
 _SOCKET = re.compile(r"socket:\[(\d+)\]")
 _LISTENS = 0x10000
@@ -90,11 +90,6 @@ def option_in(arguments: Sequence[str], name: str) -> str | None:
     return None if not last or last.startswith("--") else last
 
 
-def is_server(name: str | None) -> bool:
-    """Return True if a process of that name is a server."""
-    return name is not None and _SERVERS.fullmatch(name) is not None
-
-
 class ServerProcess(ShownProcess):
     """A server that runs."""
 
@@ -106,7 +101,7 @@ class ServerProcess(ShownProcess):
             self.started = process_start(pid)
             self._ticks = process_fields(pid)[_STARTED]
             self._arguments = (self._folder / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
-            if not is_server(self.name):
+            if not is_server_process(self.name):
                 raise InvalidInput(f"process {pid} is {self.name}, neither mysqld nor mariadbd", _SEE_ALL)
             next((self._folder / "fd").iterdir(), None)
         except (FileNotFoundError, ProcessLookupError) as error:
@@ -230,7 +225,7 @@ def servers_here() -> list[ServerProcess]:
     servers = []
     for folder in Path("/proc").iterdir():
         with suppress(OSError, InvalidInput):
-            if folder.name.isdecimal() and is_server((folder / "comm").read_text().rstrip("\n")):
+            if folder.name.isdecimal() and is_server_process((folder / "comm").read_text().rstrip("\n")):
                 servers.append(ServerProcess(int(folder.name)))
     return servers
 

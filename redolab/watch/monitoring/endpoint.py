@@ -7,7 +7,7 @@ import threading
 import urllib.error
 import urllib.parse
 import urllib.request
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 from typing_extensions import override
@@ -67,7 +67,7 @@ class Prometheus:
         self._counting = threading.Lock()
         self._timeout = timeout
         self._headers = config.headers()
-        self._opener = urllib.request.build_opener(_Stay, urllib.request.HTTPSHandler(context=config.tls()))
+        self._opener = urllib.request.build_opener(_AllAnswers, urllib.request.HTTPSHandler(context=config.tls()))
 
     def instant(self, expression: str, at: float) -> list[PrometheusSample]:
         """Return the values of an expression at one time. Raise `LabError` if there is no answer."""
@@ -86,8 +86,6 @@ class Prometheus:
         try:
             with self._opener.open(request, timeout=self._timeout + _LONGER) as response:
                 text = response.read()
-        except urllib.error.HTTPError as error:
-            raise self._refused(error) from None
         except TimeoutError:
             raise self._too_slow() from None
         except (OSError, http.client.HTTPException) as error:
@@ -95,19 +93,21 @@ class Prometheus:
                 raise self._too_slow() from None
             reason = getattr(error, "reason", error)
             raise Unreachable(f"{self.url} does not answer ({reason})", "look at the URL, and at tls_config") from None
+        if response.status != http.HTTPStatus.OK:
+            raise self._refused(response, text)
         answer = _decoded(text, kind)
         if answer is None or answer.status != "success" or answer.data is None:
             raise LabError(f"{self.url} does not answer as a Prometheus does", _ELSEWHERE)
         return answer.data.result
 
-    def _refused(self, error: urllib.error.HTTPError) -> LabError:
-        if error.code in (401, 403):
-            return InvalidInput(f"{self.url} refuses who asks ({error.code} {error.reason})", _CREDENTIALS)
-        if location := error.headers.get("Location"):
+    def _refused(self, response: http.client.HTTPResponse, text: bytes) -> LabError:
+        if response.status in (401, 403):
+            return InvalidInput(f"{self.url} refuses who asks ({response.status} {response.reason})", _CREDENTIALS)
+        if location := response.headers.get("Location"):
             return InvalidInput(f"{self.url} is at another place ({location})", _ELSEWHERE)
-        answer = _decoded(error.read(), _Answer[PrometheusSample])
+        answer = _decoded(text, _Answer[PrometheusSample])
         if answer is None or not answer.error:
-            return LabError(f"{self.url} answers {error.code} {error.reason}", _ELSEWHERE)
+            return LabError(f"{self.url} answers {response.status} {response.reason}", _ELSEWHERE)
         if answer.errorType == "timeout":
             return self._too_slow()
         if answer.errorType == "bad_data":
@@ -118,12 +118,16 @@ class Prometheus:
         return LabError(f"{self.url} takes more than {format_duration(self._timeout)} for a query", _NARROWER)
 
 
-class _Stay(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: credentials would go along to wherever it leads."""
+class _AllAnswers(urllib.request.HTTPErrorProcessor):
+    """Handler that takes a refusal for an answer, and so follows no redirect: credentials would go to its target."""
 
     @override
-    def redirect_request(self, *_: Any) -> None:
-        return None
+    def http_response(
+        self, request: urllib.request.Request, response: http.client.HTTPResponse
+    ) -> http.client.HTTPResponse:
+        return response
+
+    https_response = http_response
 
 
 def _decoded(text: bytes, kind: type[_Answer[S]]) -> _Answer[S] | None:

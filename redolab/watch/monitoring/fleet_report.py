@@ -100,7 +100,7 @@ def check_output(path: Path) -> None:
 def read_fleet(path: Path) -> dict[str, FleetRow]:
     """Return the rows of an earlier run by server, from its CSV or Parquet. Raise `InvalidInput` if it is neither."""
     try:
-        frame = polars.read_parquet(path) if path.suffix == ".parquet" else polars.read_csv(path)
+        frame = polars.read_parquet(path) if path.suffix == ".parquet" else polars.read_csv(path, infer_schema=False)
         filled = [
             {name: value for name, value in row.items() if value is not None} for row in frame.iter_rows(named=True)
         ]
@@ -133,7 +133,7 @@ def _cells(row: FleetRow) -> Mapping[str, tuple[str, float | str]]:
     """Return, for each heading, the text of the cell and its sort key."""
 
     def number(value: float | None, words: Callable[[float], str]) -> tuple[str, float | str]:
-        # Infinity is no number of JavaScript's literals, but 1e999 reads as it.
+        # JavaScript has no literal for infinity: a number that it can hold, and larger than any other here.
         return known(value, words), -1.0 if value is None else min(value, 1e300)
 
     return {

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +16,9 @@ import pymysql
 import pytest
 from pymysql.connections import Connection
 
+from redolab.errors import Interrupted
 from redolab.lab import Lab
+from redolab.machine.interrupts import unwinding
 from redolab.servers.address import Address
 from redolab.servers.dialects import SLOW_LOG, SOCKET
 from redolab.servers.instance import Instance
@@ -46,6 +52,11 @@ def fetched(connection: Connection, statement: str) -> tuple[tuple[object, ...],
     with connection.cursor() as cursor:
         cursor.execute(statement)
         return tuple(cursor.fetchall())
+
+
+def counts_running(connection: Connection) -> list[tuple[object, ...]]:
+    """Return the server's sessions that count rows now."""
+    return [row for row in fetched(connection, "SHOW FULL PROCESSLIST") if "COUNT(*)" in str(row)]
 
 
 @pytest.fixture
@@ -132,10 +143,28 @@ def test_what_takes_too_long_is_ended_and_estimated(instance: Instance) -> None:
         assert found.rows.known is Known.ESTIMATED
         assert found.rows.count is not None
         assert found.rows.count > ROWS
-        running_now = [row for row in fetched(connection, "SHOW FULL PROCESSLIST") if "COUNT(*)" in str(row)]
-        assert running_now == []
+        assert counts_running(connection) == []
         # By its own limit where it has one, else by KILL QUERY: and the next statement is answered.
         assert judged(server, SOURCE["count, group by"]).rows == Rows(ROWS, Known.MEASURED)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@on("mariadb-10.11", "mysql-9")
+def test_an_interrupt_ends_the_count_on_the_server(instance: Instance, number: signal.Signals) -> None:
+    with instance.connections.connect() as connection:
+
+        def interrupt() -> None:
+            while not counts_running(connection):
+                time.sleep(0.05)
+            os.kill(os.getpid(), number)
+
+        threading.Thread(target=interrupt, daemon=True).start()
+        with pytest.raises(Interrupted), unwinding(), asked(instance, 600) as server:
+            server.count(countable(FOREVER), DATABASE)
+        deadline = time.monotonic() + 20
+        while running_now := counts_running(connection):
+            assert time.monotonic() < deadline, running_now
+            time.sleep(0.05)
 
 
 @on("mysql-9")

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
+import lzma
 import math
 import os
 import random
+import signal
 import threading
+from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -16,7 +22,7 @@ import polars as pl
 import pytest
 import zstandard
 
-from redolab.errors import LabError
+from redolab.errors import Interrupted, LabError
 from redolab.slowlog.digest.classes import Digest, Distribution
 from redolab.slowlog.digest.digesting import digest
 from redolab.slowlog.digest.fingerprints import fingerprint
@@ -31,6 +37,13 @@ from tests.thorough import mostly_thorough
 _FINGERPRINTS = Path(__file__).parent / "fingerprints.json"
 _LOG = SLOW / "mysql-8.0.log"
 _MARIADB = SLOW / "mariadb-11.8.log"
+# bzip2 by blocks of 100 kB, as no part of a block can be unpacked.
+_PACKINGS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "bzip2": partial(bz2.compress, compresslevel=1),
+    "xz": lzma.compress,
+    "zstd": zstandard.compress,
+}
 
 
 def without_files(found: Digest) -> Digest:
@@ -114,22 +127,53 @@ def test_percentiles_are_exact_and_the_disk_makes_no_difference() -> None:
     assert outliers == sum(time / 1e6 > beyond for time in times)
 
 
-def test_compressed_logs_are_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("packing", _PACKINGS)
+def test_compressed_logs_are_read(packing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = _PACKINGS[packing](_LOG.read_bytes())
+    (tmp_path / "a.log").write_bytes(packed)
+    assert without_files(digest([tmp_path / "a.log"])) == without_files(digest([_LOG]))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(packed)))
+    assert without_files(digest([Path("-")])) == without_files(digest([_LOG]))
+
+
+def test_a_log_compressed_piece_by_piece_is_read_whole(tmp_path: Path) -> None:
     content = _LOG.read_bytes()
-    for name, packed in (("a.gz", gzip.compress(content)), ("a.zst", zstandard.compress(content))):
-        (tmp_path / name).write_bytes(packed)
-        assert without_files(digest([tmp_path / name])) == without_files(digest([_LOG]))
+    for packing, pack in _PACKINGS.items():
+        (tmp_path / packing).write_bytes(pack(content[:5000]) + pack(content[5000:]))
+        assert without_files(digest([tmp_path / packing])) == without_files(digest([_LOG]))
 
 
-@pytest.mark.parametrize("name", ["a.gz", "a.zst"])
-def test_a_compressed_log_that_is_cut_off_is_read_as_far_as_it_goes(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", [b"", b"\xff" * 1000], ids=["cut-off", "damaged"])
+@pytest.mark.parametrize("packing", _PACKINGS)
+def test_a_compressed_log_is_read_as_far_as_it_can_be_unpacked(packing: str, end: bytes, tmp_path: Path) -> None:
     content = b"".join(making.log(seed, records=400) for seed in range(4))
-    packed = gzip.compress(content) if name.endswith("gz") else zstandard.compress(content)
-    (tmp_path / name).write_bytes(packed[:-1000])
+    (tmp_path / "a.log").write_bytes(_PACKINGS[packing](content)[:-1000] + end)
     (tmp_path / "whole.log").write_bytes(content)
-    found = digest([tmp_path / name])
+    found = digest([tmp_path / "a.log"])
     assert 0 < found.count < digest([tmp_path / "whole.log"]).count
-    assert found.skipped.cut_off or found.files[0].broken
+    assert found.files[0].broken
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_temporary_files(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        assert list(tmp_path.iterdir())
+        os.kill(os.getpid(), number)
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("redolab.slowlog.digest.digesting.Spill", partial(Spill, 1))
+    monkeypatch.setattr(Spill, "figures", interrupted)
+    with pytest.raises(Interrupted):
+        digest([_LOG])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_name_that_is_not_utf_8_is_in_the_digest(tmp_path: Path) -> None:
+    log = tmp_path / os.fsdecode(b"caf\xe9.log")
+    log.write_bytes(_LOG.read_bytes())
+    assert b"caf\xef\xbf\xbd.log" in msgspec.json.encode(digest([log]))
 
 
 def test_a_rotated_set_is_read_from_the_oldest_on() -> None:

@@ -179,7 +179,7 @@ def _no_prometheus() -> Iterator[str]:
 
 def test_changes_and_files_keep_what_is_not_known(tmp_path: Path) -> None:
     row = FleetRow(
-        server="a",
+        server="1001",
         version="9.7.0",
         storage="local",
         rto_s=300,
@@ -189,11 +189,11 @@ def test_changes_and_files_keep_what_is_not_known(tmp_path: Path) -> None:
         size=None,
     )
     known = msgspec.structs.replace(row, bound_s=float("inf"), usual_95_s=float("inf"), meets_rto=False, size=GIB)
-    assert since([row], {"a": row})[0].change == ""
-    assert since([known], {"a": row})[0].change
+    assert since([row], {"1001": row})[0].change == ""
+    assert since([known], {"1001": row})[0].change
     assert since([known], {})[0].change == "new"
     for name in ("fleet.csv", "fleet.parquet"):
-        write_fleet(tmp_path / name, [row, msgspec.structs.replace(known, server="b")], ())
-        assert read_fleet(tmp_path / name) == {"a": row, "b": msgspec.structs.replace(known, server="b")}
+        write_fleet(tmp_path / name, [row, msgspec.structs.replace(known, server="1002")], ())
+        assert read_fleet(tmp_path / name) == {"1001": row, "1002": msgspec.structs.replace(known, server="1002")}
     assert polars.read_csv(tmp_path / "fleet.csv").height == 2
     assert "never" in html_page([known], ())
