@@ -47,6 +47,7 @@ from redolab.runs.schema import Session
 from redolab.runs.store import Run
 from redolab.servers.catalogue import server_catalogue
 from redolab.servers.dialects import Version, dialect_of
+from redolab.units import noun
 
 _CALIBRATE = "calibrate"
 _ANATOMY = "anatomy"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from redolab.grouping import by_key
+from redolab.units import noun
 
 
 @dataclass(frozen=True, slots=True)
