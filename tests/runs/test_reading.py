@@ -115,6 +115,7 @@ def test_the_example_for_notebooks_draws(runs: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("MPLBACKEND", "Agg")
     blocks = re.findall(r"```python\n(.*?)```", DOCUMENTED.read_text(), re.DOTALL)
     (example,) = [block for block in blocks if "plt.plot" in block]
+    plt.close("all")
     exec(example, {})
     labels = [line.get_label() for line in plt.gca().lines]
     plt.close("all")

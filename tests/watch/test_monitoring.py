@@ -40,7 +40,13 @@ _FOLDER = PROJECT.root / "provision/monitoring"
 _METRIC = re.compile(r"redolab_[a-z_]+")
 STANDING = Standing(
     sample=Sample(
-        monotonic=10.0, wall=100.0, lsn=5_000_000, os_log_written=9_000_000, checkpoint_age=50 * MIB, dirty_pages=700
+        monotonic=10.0,
+        wall=100.0,
+        lsn=5_000_000,
+        os_log_written=9_000_000,
+        checkpoint_age=50 * MIB,
+        hard_limit=100 * MIB,
+        dirty_pages=700,
     ),
     limits=FlushLimits(hard=100 * MIB, sync=80 * MIB, adaptive=10 * MIB, dirty_share=0.9, pool_pages=1000),
     growth=SegmentGrowth(5.0, 1_000_000, 3_000_000, None),
