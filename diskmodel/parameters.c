@@ -73,7 +73,7 @@ static const struct known *find(const char *name, size_t length)
     return NULL;
 }
 
-/* Whether a disk can have these figures: false, with the reason in `why`, otherwise. */
+/* Returns true if a disk can have these figures, else false, with the reason in `why`. */
 static bool check(const struct parameters *parameters, char *why, size_t why_size)
 {
     if (parameters->kind != KIND_SPINNING)

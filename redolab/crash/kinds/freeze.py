@@ -1,4 +1,4 @@
-"""`freeze`: the server is stopped between two instructions, its files are copied, and it goes on.
+"""`freeze`: the server is stopped between two instructions, its files are copied, and later it goes on.
 
 The copy holds the state that a SIGKILL would have left at that time: the kernel has taken every write that the server
 had requested, and no other (docs/recovery.md has the comparison). One load therefore gives many crashes.
@@ -28,7 +28,7 @@ class Freeze(CrashKind):
 
     @override
     def strike(self, instance: Instance, place: Place) -> Instant:
-        """Stop the server with SIGSTOP until its files are collected."""
+        """Stop the server with SIGSTOP. It goes on when the next crash is asked for."""
         moment = instance.freeze()
         try:
             # The kernel carries out requests that it already has, although the server is stopped.

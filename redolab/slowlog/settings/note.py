@@ -66,7 +66,9 @@ def read(path: Path) -> Note:
     except FileNotFoundError:
         raise InvalidInput(f"there is no note {path}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path} is no note of slowlog ({error})", "name a file that slowlog has written") from None
+        raise InvalidInput(
+            f"{path} is no note of slowlog ({error})", "name a file that this version of slowlog has written"
+        ) from None
 
 
 def all_notes() -> list[Path]:
