@@ -158,7 +158,7 @@ def test_a_program_that_takes_too_long_goes_with_all_that_it_started() -> None:
 
 
 def test_a_program_that_the_lab_may_not_kill_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `sudo` runs is root's."""
+    """Programs that `sudo` runs belong to root."""
 
     def refused(_group: int, _signal: int) -> None:
         raise PermissionError
